@@ -6,6 +6,7 @@ SHELL := bash
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass/tools
 TYPOS := 1.52.0
 DENY := 0.20.2
+VALE := 3.21.0
 LANGUAGES := rust quickjs go python starlingmonkey
 GUESTS := attacker bench-family bench-greeter bench-holder bench-station greeter hello hostile puppet relay selective steward
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
@@ -45,24 +46,26 @@ demo: toolchain demo-built ## Make a plugin, run it with windlass dev, break it 
 	@WINDLASS_TEST_SERVER=embedded target/debug/demo
 demo-cluster: toolchain go demo-built ## Show the life cycle of a Greeting on a real control plane, which is built from source
 	@target/debug/demo
+# `--workspace` with the programs that are needed: features are the whole workspace's, so no crate is built twice.
 demo-built: toolchain
-	cargo build --workspace --bins
+	cargo build --workspace --bin windlass --bin demo
 	cargo build -p greeter --profile guest --target wasm32-wasip2 --target-dir target/guests
 
 .PHONY: up down
 up: toolchain go ## Start a real control plane, and print the path of its kubeconfig
-	@cargo build --quiet --workspace --bins
+	@cargo build --quiet --workspace --bin controlplane
 	@target/debug/controlplane up
 down: toolchain ## Stop that control plane
-	@cargo build --quiet --workspace --bins
+	@cargo build --quiet --workspace --bin controlplane
 	@target/debug/controlplane down
 
 .PHONY: apiserver-data
 apiserver-data: toolchain go ## Record the data of built-in kinds from a real API server, for the embedded one
-	@cargo run --quiet -p windlass-capture
+	@cargo build --quiet --workspace --bin capture
+	@target/debug/capture
 
-.PHONY: check fmt clippy docs deny audit typos manifests javascript
-check: fmt clippy docs deny audit typos manifests javascript ## Run all static checks
+.PHONY: check fmt clippy docs deny audit typos prose manifests javascript
+check: fmt clippy docs deny audit typos prose manifests javascript ## Run all static checks
 fmt: toolchain
 	cargo fmt --all --check
 clippy: toolchain
@@ -73,13 +76,17 @@ docs: toolchain
 deny: toolchain $(TOOLS)/bin/cargo-deny-$(DENY)
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
 audit: toolchain ## Check that each advisory of wasmtime has a proof, and that no newer patch release exists
-	@cargo run --quiet -p windlass-audit
+	@cargo build --quiet --workspace --bin audit
+	@target/debug/audit
 typos: toolchain $(TOOLS)/bin/typos-$(TYPOS)
 	$(TOOLS)/bin/typos
+# The rules are in docs/style/Windlass. In sources, vale reads the comments only.
+prose: $(TOOLS)/bin/vale-$(VALE) ## Check the words of documents and comments, and the length of sentences in documents
+	@git ls-files -z '*.md' '*.rs' '*.wit' '*.ts' '*.js' '*.py' | xargs -0 $(TOOLS)/bin/vale --output=line
 
 # With any kubectl; without one, with the tests' own.
 manifests: toolchain
-	@command -v kubectl >/dev/null || cargo build --quiet --workspace --bins
+	@command -v kubectl >/dev/null || cargo build --quiet --workspace --bin controlplane
 	@kubectl=$$(command -v kubectl || target/debug/controlplane kubectl-path); \
 	for folder in deploy/base plugins/greeter; do $$kubectl kustomize $$folder >/dev/null; done
 
@@ -90,14 +97,22 @@ javascript: $(NPM)
 	node_modules/.bin/tsc --project tests/page-js
 	@if grep --line-number --extended-regexp '"resolved": "[a-z]+:' $$(git ls-files '*package-lock.json'); then echo "a lock file names a registry: npm config set omit-lockfile-registry-resolved true, and lock again" >&2; exit 1; fi
 
-# Tools are built once, into the user's cache; the stamp carries the version.
+# Tools are built once, into the user's cache; the stamp carries the version. They run for seconds, so they are optimized
+# little, and not when they are linked.
+INSTALL := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
+  cargo install --quiet --locked --root $(TOOLS)
 $(TOOLS)/bin/cargo-deny-$(DENY):
 	@echo "building cargo-deny $(DENY), once (about 3 minutes)" >&2
-	cargo install --quiet --locked --root $(TOOLS) cargo-deny@$(DENY)
+	$(INSTALL) cargo-deny@$(DENY)
 	@touch $@
 $(TOOLS)/bin/typos-$(TYPOS):
 	@echo "building typos $(TYPOS), once (about 2 minutes)" >&2
-	cargo install --quiet --locked --root $(TOOLS) typos-cli@$(TYPOS)
+	$(INSTALL) typos-cli@$(TYPOS)
+	@touch $@
+$(TOOLS)/bin/vale-$(VALE):
+	@command -v go >/dev/null || { echo "install Go 1.26 first (vale, which checks the prose, is built from its Go module)" >&2; exit 1; }
+	@echo "building vale $(VALE), once (about 2 minutes)" >&2
+	CGO_CFLAGS="-O1 -w" GOBIN=$(TOOLS)/bin go install github.com/vale-cli/vale/v3/cmd/vale@v$(VALE)
 	@touch $@
 
 .PHONY: static image
@@ -130,19 +145,20 @@ screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page 
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
 # MUTATIONS holds flags of `contract mutations`, such as --seed 7 --runs 500 Ingress.
-.PHONY: test-fast test test-embedded contract contract-crds contract-mutations mutants kube-rs-suite suites test-long
+.PHONY: test-fast test test-embedded contract contract-crds contract-mutations mutants kube-rs-suite suites
 test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
 test: toolchain go demo-built chromium $(NPM) ## Run all tests, on a real control plane and on the embedded API server
-	@NODE_SUITES=tests/page-js tests/summary --workspace -- --test-threads 4
-	@$(MAKE) --no-print-directory test-embedded
+	@NODE_SUITES=tests/page-js EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
+	  tests/summary --workspace -- --test-threads 4
 # `windlass dev` brings its own server. Attacks and faults hit the host, and the real control plane has seen them.
 HOST_ONLY := dev attacks trouble
 # The embedded server has no Pod Security admission, and no controllers that make pods of Deployments.
 REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them
 E2E := $(filter-out $(HOST_ONLY),$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
 test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded API server
-	@WINDLASS_TEST_SERVER=embedded E2E_SUITES="$(E2E)" tests/summary --test-threads 4 $(REAL_ONLY:%=--skip %)
+	@ONLY_EMBEDDED=1 EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
+	  tests/summary --workspace -- --test-threads 4
 contract: toolchain go ## Compare the embedded API server with a real one, by the contract's scenarios
 	cargo test --workspace --test contract --test kubectl
 contract-crds: toolchain go ## Install 400 CRDs on a real API server and on the embedded one, and compare the times
@@ -152,7 +168,7 @@ contract-mutations: toolchain go ## Change one field of valid objects, and compa
 mutants: toolchain go ## Put one bug after the other into the embedded API server, and check that the contract finds each
 	cargo test -p windlass-contract --features mutants --test mutants
 kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server
-	@cargo build --quiet --workspace --bins
+	@cargo build --quiet --workspace --bin controlplane
 	@tests/kube-rs-suite
 # Other projects' clients and controllers; `make suite-helm SERVER=embedded` runs one of them on one server.
 SUITES := controllers controller-runtime gateway-api helm kr8s python-client
@@ -168,21 +184,37 @@ $(SUITES:%=suite-%): suite-%: toolchain go
 SEED := 0
 RUNS := 1000
 simulate: toolchain ## Simulate hosts with faults, in one thread: RUNS seeds from SEED on
-	@cargo build --quiet --workspace --bins
+	@cargo build --quiet --workspace --bin simulate
 	@target/debug/simulate --seed $(SEED) --runs $(RUNS) $(if $(FAULTS),--faults $(FAULTS)) $(if $(BUG),--bug $(BUG)) $(if $(TRACE),--trace)
 judge-the-judge: toolchain ## Put one bug after the other into simulated hosts, and check that the simulation finds each
-	@cargo build --quiet --workspace --bins
+	@cargo build --quiet --workspace --bin simulate
 	@target/debug/simulate --bug all --runs 5000
 LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease
-test-long: toolchain go $(NPM) languages kube-rs-suite suites mutants judge-the-judge bench-check bench-smoke ## Run every suite with other thread counts, and plugins in other languages
+
+# The parts of `make test-long`, each of at most an hour on two cores. `tests/once` runs one unless it has passed on the
+# same tree: `make long-suites FORCE=1` repeats it.
+LONG := languages suites mutants simulation judge threads-1 threads-2 threads-8 attacks bench
+.PHONY: test-long $(LONG:%=long-%) $(LONG:%=part-%)
+test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part
+$(LONG:%=long-%): long-%:
+	@tests/once $@ part-$* '$(filter-out FORCE=%,$(MAKEOVERRIDES))'
+part-languages: languages
+part-suites: kube-rs-suite suites
+part-mutants: mutants
+part-simulation: toolchain
+	@cargo build --quiet --workspace --bin simulate
 	@target/debug/simulate --runs 10000
 	@target/debug/simulate --days 30
-	@for threads in 1 2 8; do tests/summary --workspace -- --test-threads $$threads; done
+part-judge: judge-the-judge
+part-threads-1 part-threads-2 part-threads-8: part-threads-%: toolchain go demo-built chromium $(NPM)
+	@NODE_SUITES=tests/page-js tests/summary --workspace -- --test-threads $*
+part-attacks: toolchain go $(NPM)
 	@WINDLASS_STRIKES=50 WINDLASS_SEED=7 cargo test --workspace --test trouble -- $(LEADERS)
 	@WINDLASS_STRIKES=2 WINDLASS_LEASE_SECONDS=15 cargo test --workspace --test trouble -- $(LEADERS)
 	@WINDLASS_ATTACK_ROUNDS=10 cargo test --workspace --test attacks -- --test-threads 2
 	@WINDLASS_BENCH_SECONDS=1 cargo test --workspace --test attacks -- --ignored --nocapture
 	@WINDLASS_FUZZ_RUNS=1000 cargo test --workspace --lib -- whatever_it_is_given
+part-bench: bench-check bench-smoke
 
 # libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.
 .PHONY: fuzz
@@ -198,7 +230,7 @@ fuzz: toolchain ## Fuzz the embedded API server
 # The same plugin in each language, built from source by its own toolchain; in the last three by raw bindings.
 .PHONY: languages languages-built
 languages: languages-built ## Build a plugin in each of five languages, and run them in the sandbox
-	@cargo build --quiet --workspace --bins
+	@cargo build --quiet --workspace --bin languages
 	@target/debug/languages $(LANGUAGES:%=target/guests/languages/%.wasm)
 languages-built: toolchain go $(NPM)
 	@mkdir -p target/guests/languages
@@ -231,6 +263,18 @@ bench-built: toolchain go measured languages-built
 bench-smoke: bench-built
 	@target/release/bench --rounds 1 --crowd 20 --queue 5 --stations 3 --laps 2 --rest 1 --objects 100 --output target/bench/smoke.json
 	@target/release/bench --scale --growth 1 --output target/bench/smoke.json
+# Two builds of Windlass side by side, without the link-time optimization of a release: BASE is a commit, or a program.
+.PHONY: bench-quick
+BASE := HEAD
+ROWS := greet start ring rerun swap
+bench-quick: toolchain go ## Compare this tree with BASE (a commit, or a program) in about 10 minutes; ROWS are workloads
+	@tests/bench/builds '$(BASE)'
+	cargo build --quiet --profile measured -p windlass-bench
+	cargo build --quiet -p bench-greeter -p bench-station --profile guest --target wasm32-wasip2 --target-dir target/guests
+	cargo build --quiet -p bench-holder --features again --profile guest --target wasm32-wasip2 --target-dir target/guests
+	@cp target/guests/wasm32-wasip2/guest/bench_holder.wasm target/bench/holder-again.wasm
+	@target/measured/bench --builds --rounds 3 --crowd 300 --queue 30 --stations 30 --laps 10 --rest 5 --objects 2000 \
+	  --output target/bench/quick.json $(ROWS)
 # As in a release, but for the minutes that it takes to link one.
 .PHONY: bench-neighbours
 bench-neighbours: toolchain go ## Measure nine healthy plugins, alone and beside each attack
@@ -243,7 +287,7 @@ bench-report: ## Write docs/benchmarks.md and its charts from the last results o
 measure: toolchain go $(NPM) ## Measure a release build: latency, memory, an author's loop, the status page, the embedded API server
 	cargo build --quiet --release -p windlass
 	cargo build --quiet --release -p windlass-controlplane --bin measure-apiserver
-	cargo build --quiet --workspace --bins
+	cargo build --quiet --workspace --bin measure --bin windlass
 	@target/debug/measure
 	@target/release/measure-apiserver
 

@@ -30,7 +30,7 @@ use crate::metrics::{Metrics, STEP};
 use crate::seams::{Clock, Seams, Task};
 use crate::status::StatusCollector;
 use crate::why::Finder;
-use health::{Asked, Probe};
+use health::{Probe, ProbeQuery};
 
 /// The media type of a scrape (OpenMetrics 1.0).
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -96,7 +96,7 @@ pub async fn serve(
     })
 }
 
-/// Ends the steps of the plugins' histories, for ever.
+/// Ends the steps of the plugins' histories, forever.
 async fn tick_on(metrics: Metrics, clock: Clock) {
     loop {
         clock.sleep(STEP).await;
@@ -162,7 +162,7 @@ fn probes(metrics: &Metrics) -> Router {
 }
 
 fn health(probe: Probe, check: Option<&str>, query: Option<&str>, metrics: &Metrics) -> Response {
-    let asked = Asked::parse(check, query.unwrap_or_default());
+    let asked = ProbeQuery::parse(check, query.unwrap_or_default());
     let verdict = health::answer(probe, &asked, metrics);
     let plain = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),

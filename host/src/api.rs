@@ -1,4 +1,4 @@
-//! The one door to the Kubernetes API: every request of the host, of a plugin or of its own.
+//! Every request to the Kubernetes API, the host's own and those of plugins.
 //!
 //! - Every request has a deadline, and every answer a largest size.
 //! - Requests and pauses run as host tasks: a guest's thread has neither I/O nor timers.
@@ -29,16 +29,16 @@ use serde_json::value::RawValue;
 use tracing::Instrument;
 
 pub use builtin::is_cluster_scoped;
-pub use discovery::Discovery;
-pub use error::{ApiError, Refusal};
+pub use discovery::{Discovery, Lookup, Unserved};
+pub use error::{ApiError, RefusedBy};
 pub use gate::Gate;
 pub use lines::Lines;
 pub use request::{Accept, Request};
-pub(crate) use requests::Counted;
+pub(crate) use requests::InFlightRequest;
 pub use requests::Requests;
 pub use resource::{BadName, Resource, api_path, group_of, segment};
 
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::memory::{Account, Charge};
 use crate::seams::{Clock, Rng, Seams};
 use crate::spans;
@@ -56,7 +56,7 @@ pub fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
     Value::Object(present.collect())
 }
 
-/// The door. Cheap to clone.
+/// Sends requests. Cheap to clone.
 #[derive(Clone)]
 pub struct Api {
     client: kube::Client,
@@ -66,7 +66,7 @@ pub struct Api {
 }
 
 impl Api {
-    /// A door to the server that `client` speaks to.
+    /// Sends to the server that `client` speaks to.
     pub fn new(client: kube::Client, seams: Seams) -> Self {
         Self {
             client,
@@ -81,7 +81,7 @@ impl Api {
         self.requests.clone()
     }
 
-    /// The same door, but writes pass `gate` first, and must have ended while it is open.
+    /// The same, but writes pass `gate` first, and must have ended while it is open.
     #[must_use]
     pub fn gated(&self, gate: Gate) -> Self {
         Self {
@@ -160,8 +160,8 @@ impl Api {
         let exchange = async move {
             // Asked as late as can be: the task may have waited for its turn.
             let allowance = match &gate {
-                Some(_) if bugs::is(Bug::TheGateIsOpen) => REQUEST_DEADLINE,
-                Some(gate) => gate.allowance().ok_or(ApiError::NotLeader)?,
+                Some(gate) => bug!(TheGateIsOpen, gate.allowance(), Some(REQUEST_DEADLINE))
+                    .ok_or(ApiError::NotLeader)?,
                 None => REQUEST_DEADLINE,
             };
             let deadline = allowance.min(REQUEST_DEADLINE);
@@ -219,7 +219,7 @@ impl Api {
 async fn exchange<T: DeserializeOwned>(
     client: kube::Client,
     request: Request,
-    counted: Counted,
+    counted: InFlightRequest,
 ) -> Result<T, ApiError> {
     let mut builder = http::Request::builder()
         .method(request.method)

@@ -1,8 +1,11 @@
 //! Bugs on purpose, for the simulation to find: one at a time, and none without the feature `bugs`.
 //!
-//! - Each is a condition at the place of the rule that it breaks: `if bugs::is(Bug::…)`.
-//! - Without the feature `is` is a constant, and nothing is left of any of them.
+//! - Each is one line at the place of the rule that it breaks: `bug!(Name, right, wrong)`.
+//! - Without the feature only what is right is compiled.
 //! - One is chosen for a thread (`choose`): hosts under simulation live in one.
+
+#[cfg(feature = "bugs")]
+use serde_json::Value;
 
 macro_rules! bugs {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -69,22 +72,56 @@ bugs! {
     // Leases.
     /// Who takes over goes by what it had seen before.
     TheBarrierIsOff,
-    /// Writes are sent whoever has the Lease.
+    /// Writes are sent without regard to who has the Lease.
     TheGateIsOpen,
     /// The Lease is given up while passes still run.
     TheLeaseIsReleasedFirst,
 }
 
-/// Whether hosts have this bug.
+/// The value `right`, or `wrong` if hosts have this bug; or the statement `wrong`, which runs if they have.
 #[cfg(not(feature = "bugs"))]
-pub(crate) const fn is(_: Bug) -> bool {
-    false
+macro_rules! bug {
+    ($name:ident, $wrong:expr) => {};
+    ($name:ident, $right:expr, $wrong:expr) => {
+        $right
+    };
 }
+
+/// The value `right`, or `wrong` if hosts have this bug; or the statement `wrong`, which runs if they have.
+#[cfg(feature = "bugs")]
+macro_rules! bug {
+    ($name:ident, $wrong:expr) => {
+        if $crate::bugs::is($crate::bugs::Bug::$name) {
+            $wrong;
+        }
+    };
+    ($name:ident, $right:expr, $wrong:expr) => {
+        if $crate::bugs::is($crate::bugs::Bug::$name) {
+            $wrong
+        } else {
+            $right
+        }
+    };
+}
+
+pub(crate) use bug;
 
 #[cfg(feature = "bugs")]
 pub use chosen::choose;
 #[cfg(feature = "bugs")]
 pub(crate) use chosen::is;
+
+/// Whether `object` has all that `intent` has: no reason to send nothing, since an apply also takes fields away.
+#[cfg(feature = "bugs")]
+pub(crate) fn covers(object: &Value, intent: &Value) -> bool {
+    match (object, intent) {
+        (Value::Object(object), Value::Object(intent)) => intent.iter().all(|(name, wanted)| {
+            let held = object.get(name);
+            held.is_some_and(|held| covers(held, wanted))
+        }),
+        (object, intent) => object == intent,
+    }
+}
 
 #[cfg(feature = "bugs")]
 mod chosen {

@@ -1,4 +1,4 @@
-//! From flags to a door: which cluster, as whom, and whether it answers.
+//! From flags to a connection: which cluster, as whom, and whether it answers.
 
 mod client;
 mod config;
@@ -33,7 +33,7 @@ const AGENT: HeaderValue =
 /// A kubeconfig may be on a file system that does not answer.
 const CONFIG: Duration = Duration::from_secs(60);
 
-/// Opens the door to the cluster that `cluster` names, and asks it one question. Answers the
+/// Connects to the cluster that `cluster` names, and asks it one question. Answers the
 /// namespace for the host's own objects as well.
 ///
 /// # Errors
@@ -58,7 +58,7 @@ pub async fn connect(cluster: &ClusterFlags, seams: &Seams) -> anyhow::Result<(A
         .unwrap_or_else(|| Err(anyhow::anyhow!("it took too long")))
         .map_err(|error| unusable(&*error))?;
     config.headers.push((USER_AGENT, AGENT));
-    // Retries are for whoever knows whether they are safe.
+    // Retries are for code that knows whether they are safe.
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(10));
     // Longer than a watch that only gets bookmarks is silent, if it has a connection of its own.

@@ -6,15 +6,15 @@
 //!   holds a plugin back.
 
 mod backoff;
+#[cfg(feature = "benchmarks")]
+pub(crate) mod benchmarks;
 mod count;
 mod early;
-mod facts;
 mod failing;
 mod finalizer;
 mod handle;
 mod hot;
-#[cfg(feature = "measured")]
-pub(crate) mod measured;
+mod object_state;
 mod once;
 mod queue;
 mod reconcile;
@@ -31,10 +31,10 @@ mod worker;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-pub use facts::{Children, Delayed, Facts, Place, Sight};
 pub use failing::{Failing, FailureSummary};
 pub use finalizer::Step;
 pub use handle::{ControllerHandle, ControllerHandles};
+pub use object_state::{CacheState, Children, Delayed, ObjectState, QueuePosition};
 pub use once::{Answer, Function};
 pub use record::{Archive, PassOutcome, Record, Records};
 pub use settle::{FinalizerPatch, settle_finalizer};
@@ -44,19 +44,19 @@ use futures::future::join_all;
 use tokio::time::Instant;
 
 use crate::api::{Api, Discovery, Resource};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::events::Recorder;
 use crate::grants::Grants;
 use crate::informer::Informers;
 use crate::memory::Room;
-use crate::metrics::{Backlog, Meters};
-use crate::plugin::cluster::{CapturedWrites, ClusterAccess, Writes};
+use crate::metrics::{Backlog, PluginMetrics};
+use crate::plugin::cluster::{AccessMeans, ClusterAccess, WriteMode};
 use crate::plugin::{Cancel, Plugin};
-use crate::recording::Failures;
+use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::view::{View, WakeReason};
 use reconcile::Reconciler;
-use watches::{Means, Watches};
+use watches::{WatchDependencies, Watches};
 use work::WorkQueue;
 use worker::Worker;
 
@@ -64,12 +64,12 @@ use worker::Worker;
 const SPREAD: f64 = 0.1;
 
 /// What a controller is made of.
-pub struct Parts {
+pub struct ControllerParts {
     /// The plugin.
     pub plugin: Arc<Plugin>,
     /// What it may touch.
     pub grants: Grants,
-    /// The door to the API server.
+    /// The connection to the API server.
     pub api: Api,
     /// What the API server serves.
     pub discovery: Arc<Discovery>,
@@ -82,11 +82,11 @@ pub struct Parts {
     /// Where passes are recorded.
     pub records: Records,
     /// Where they are counted.
-    pub meters: Arc<Meters>,
-    /// Where the controller is found by whoever asks.
-    pub insights: ControllerHandles,
+    pub meters: Arc<PluginMetrics>,
+    /// Where others find the controller.
+    pub handles: ControllerHandles,
     /// Where failed passes are recorded, if they are.
-    pub failures: Option<Failures>,
+    pub failures: Option<FailureRecorder>,
     /// Time, randomness and tasks.
     pub seams: Seams,
 }
@@ -97,8 +97,8 @@ pub struct Prepared {
     view: Arc<View>,
     worker: Arc<Worker>,
     queue: Arc<WorkQueue>,
-    insight: Arc<ControllerHandle>,
-    insights: ControllerHandles,
+    handle: Arc<ControllerHandle>,
+    handles: ControllerHandles,
     cancel: Cancel,
     watches: Watches,
     /// For what it makes the host hold before it takes over.
@@ -115,15 +115,15 @@ pub struct Controller {
     cancel: Cancel,
     workers: Vec<Task>,
     _resync: Task,
-    insight: Arc<ControllerHandle>,
+    handle: Arc<ControllerHandle>,
     watches: Watches,
 }
 
 impl Prepared {
     /// Begins to watch for `parts.plugin` and the kind `primary`, and returns after the first list
     /// of everything that the plugin watches.
-    pub async fn watch(parts: Parts, primary: Resource) -> Self {
-        let Parts {
+    pub async fn watch(parts: ControllerParts, primary: Resource) -> Self {
+        let ControllerParts {
             plugin,
             grants,
             api,
@@ -133,48 +133,40 @@ impl Prepared {
             resync,
             records,
             meters,
-            insights,
+            handles,
             failures,
             seams,
         } = parts;
         let room = plugin.make_room();
         let _ = meters.account.set(plugin.account().clone());
         let queue = Arc::new(WorkQueue::new(seams.clock, meters.clone()));
-        let outlook = plugin.description.outlook(&plugin.name, primary.clone());
-        let wake = queue.clone();
-        let wake = Box::new(move |wakeup| wake.add(wakeup));
-        let view = Arc::new(View::new(outlook, wake, plugin.account()));
-        let means = Means {
+        let watch_spec = plugin.description.watch_spec(&plugin.name, primary.clone());
+        let view = Arc::new(View::new(watch_spec, queue.clone(), plugin.account()));
+        let means = WatchDependencies {
             informers: &informers,
             discovery: &discovery,
             seams: &seams,
         };
         let watches = Watches::start(&plugin, &grants, &primary, means, &view).await;
-        if !bugs::is(Bug::ListsAreNotWaitedFor) {
-            watches.synced().await;
-        }
+        bug!(ListsAreNotWaitedFor, watches.synced().await, ());
         events.knows(&plugin.name, plugin.limits().weight, &meters.throttled);
         let granted = grants.clone();
-        let door = Arc::new(ClusterAccess {
-            plugin: plugin.name.clone(),
+        let means = AccessMeans {
             api,
             discovery,
+            events,
+        };
+        let cluster = Arc::new(ClusterAccess {
             used: meters.used.clone(),
             calls: meters.calls.clone(),
-            measures: meters.measures.clone(),
+            custom_metrics: meters.custom_metrics.clone(),
             throttled: meters.throttled.clone(),
-            grants,
-            view: view.clone(),
-            events,
-            account: plugin.account().clone(),
-            api_calls: plugin.limits().api_calls,
-            writes: Writes::Sent,
-            sheet: CapturedWrites::default(),
+            ..ClusterAccess::of(&plugin, grants, view.clone(), means, WriteMode::Sent)
         });
         let cancel = Cancel::default();
         let reconciler = Reconciler::new(
             plugin.clone(),
-            door,
+            cluster,
             primary.clone(),
             cancel.clone(),
             failures,
@@ -185,7 +177,7 @@ impl Prepared {
             (records.clone(), meters.clone()),
             seams.clone(),
         ));
-        let insight = Arc::new(ControllerHandle {
+        let handle = Arc::new(ControllerHandle {
             primary,
             view: view.clone(),
             queue: queue.clone(),
@@ -199,8 +191,8 @@ impl Prepared {
             view,
             worker,
             queue,
-            insight,
-            insights,
+            handle,
+            handles,
             cancel,
             watches,
             room,
@@ -235,27 +227,27 @@ impl Prepared {
             view,
             worker,
             queue,
-            insight,
-            insights,
+            handle,
+            handles,
             cancel,
             watches,
             room,
             resync,
             seams,
         } = self;
-        plugin.bound_account();
+        plugin.take_over();
         drop(room);
         let backlog: Weak<dyn Backlog> = Arc::<WorkQueue>::downgrade(&queue);
-        insight.meters.waits_in(backlog);
+        handle.meters.waits_in(backlog);
         let workers = u64::try_from(plugin.limits().concurrency).unwrap_or(0);
-        insight.meters.max_concurrent.set(workers);
-        insight.meters.measures.clear();
-        insight.forget();
+        handle.meters.max_concurrent.set(workers);
+        handle.meters.custom_metrics.clear();
+        handle.forget();
         // In this order: what changes meanwhile is in the queue for that, or is in the stores.
         queue.open();
         view.rerun_all(&WakeReason::Listed);
-        // Whoever finds it finds its keys in the queue.
-        insights.set(&plugin.name, &insight);
+        // Anyone who finds it finds its keys in the queue.
+        handles.set(&plugin.name, &handle);
         let workers = (0..plugin.limits().concurrency).map(|_| {
             let worker = worker.clone();
             seams.spawn.task(async move { worker.run().await })
@@ -277,7 +269,7 @@ impl Prepared {
             cancel,
             workers,
             _resync: resync,
-            insight,
+            handle,
             watches,
         }
     }
@@ -301,7 +293,7 @@ impl Controller {
     /// flight end on the code that they began with. The plugin must want what the one before it
     /// wanted: it gets the same informers, grants and workers.
     pub fn swap(&self, plugin: Arc<Plugin>) {
-        plugin.bound_account();
+        plugin.take_over();
         self.worker.swap(plugin);
     }
 
@@ -337,6 +329,6 @@ impl Controller {
             // A worker that panicked has ended too.
             let _ = worker.await;
         }
-        self.insight.forget();
+        self.handle.forget();
     }
 }

@@ -17,10 +17,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use windlass_code_cache::private_folder;
@@ -57,20 +58,20 @@ pub struct Crash {
 
 /// What a host remembers. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Crashes(Arc<Shared>);
+pub struct Crashes(Arc<CrashesInner>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct CrashesInner {
     file: Option<PathBuf>,
     /// Whether others are told, and listened to.
     shares: bool,
     in_flight: InFlight,
-    kept: Mutex<Kept>,
+    kept: Mutex<CrashState>,
     news: watch::Sender<()>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CrashState {
     /// The oldest first.
     crashes: Vec<Crash>,
     kills: Kills,
@@ -95,7 +96,7 @@ impl Drop for Alive {
 /// What the file holds.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct History {
+struct CrashFile {
     crashes: Vec<CrashEntry>,
     compiler_kills: Kills,
 }
@@ -125,11 +126,11 @@ impl Crashes {
         let folder = state_dir.join("crashes");
         private_folder(&folder)?;
         let file = folder.join("history.json");
-        let mut kept = Kept::read(&file);
+        let mut kept = CrashState::read(&file);
         let now = seams.clock.wall();
         let run = format!("{:016x}", seams.rng.number());
         let keep = |crash: Crash| {
-            say(&crash);
+            log_crash(&crash);
             kept.add(crash);
             // A full disk must not keep the host from starting.
             if let Err(error) = kept.write(&file) {
@@ -137,7 +138,7 @@ impl Crashes {
             }
         };
         in_flight.record(&folder.join("in-flight"), &run, now, keep)?;
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(CrashesInner {
             file: Some(file),
             shares: true,
             in_flight: in_flight.clone(),
@@ -148,9 +149,9 @@ impl Crashes {
 
     /// What a host remembers that shares it with others and has no folder.
     pub fn in_memory() -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(CrashesInner {
             shares: true,
-            ..Shared::default()
+            ..CrashesInner::default()
         }))
     }
 
@@ -187,7 +188,7 @@ impl Crashes {
 
     /// Why `digest` may not run `now`, if it may not.
     pub fn quarantine(&self, digest: &Digest, now: Timestamp) -> Option<Sentence> {
-        let kept = self.0.kept();
+        let kept = self.0.kept.lock();
         let sentence = kept.sentences.get(digest);
         sentence.copied().filter(|sentence| sentence.holds(now))
     }
@@ -195,7 +196,7 @@ impl Crashes {
     /// What other hosts are to know of `digests`, in an annotation that says `published` so far; none if there is
     /// nothing to say, or nothing new.
     pub fn publish(&self, digests: &BTreeSet<Digest>, published: &str) -> Option<String> {
-        let kept = self.0.kept();
+        let kept = self.0.kept.lock();
         published::text(&kept.crashes, digests, published)
     }
 
@@ -204,7 +205,7 @@ impl Crashes {
         let latest = now.saturating_add(SKEW).unwrap_or(Timestamp::MAX);
         let mut crashes = published::read(published);
         crashes.retain(|crash| crash.at <= latest);
-        let mut kept = self.0.kept();
+        let mut kept = self.0.kept.lock();
         let mut news = false;
         for crash in crashes {
             news |= kept.add(crash);
@@ -225,7 +226,7 @@ impl Crashes {
         kill: (&str, Blame),
         now: Timestamp,
     ) {
-        let mut kept = self.0.kept();
+        let mut kept = self.0.kept.lock();
         kept.kills.add(with, digest, kill, now);
         self.save(&kept);
     }
@@ -237,10 +238,10 @@ impl Crashes {
         digest: &Digest,
         now: Timestamp,
     ) -> Option<Killed> {
-        self.0.kept().kills.refused(with, digest, now)
+        self.0.kept.lock().kills.refused(with, digest, now)
     }
 
-    fn save(&self, kept: &Kept) {
+    fn save(&self, kept: &CrashState) {
         if let Some(file) = &self.0.file
             && let Err(error) = kept.write(file)
         {
@@ -255,17 +256,13 @@ fn cannot_keep(error: &std::io::Error) {
     );
 }
 
-impl Shared {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl CrashesInner {}
 
-impl Kept {
-    /// A damaged file is as none: whoever is to blame will show it again.
+impl CrashState {
+    /// A damaged file is as none: the culprit will show it again.
     fn read(file: &Path) -> Self {
         let text = fs::read(file).unwrap_or_default();
-        let history: History = serde_json::from_slice(&text).unwrap_or_default();
+        let history: CrashFile = serde_json::from_slice(&text).unwrap_or_default();
         let mut kept = Self {
             kills: history.compiler_kills,
             ..Self::default()
@@ -287,7 +284,7 @@ impl Kept {
             at: crash.at.to_string(),
             suspects: crash.suspects.iter().map(Digest::hex).collect(),
         };
-        let history = History {
+        let history = CrashFile {
             crashes: self.crashes.iter().map(entry).collect(),
             compiler_kills: self.kills.clone(),
         };
@@ -315,22 +312,21 @@ impl Kept {
     }
 }
 
-fn say(crash: &Crash) {
+fn log_crash(crash: &Crash) {
     let suspects: Vec<String> = crash.suspects.iter().map(ToString::to_string).collect();
     let at = format!("{:.0}", crash.at);
-    match suspects.is_empty() {
-        true => tracing::error!(
+    if suspects.is_empty() {
+        tracing::error!(
             at,
             "the host before this one crashed; no plugin was at work"
-        ),
-        false => {
-            let suspects = suspects.join(", ");
-            tracing::error!(
-                at,
-                suspects,
-                "the host before this one crashed; one of the components that were at work may be to blame"
-            );
-        }
+        )
+    } else {
+        let suspects = suspects.join(", ");
+        tracing::error!(
+            at,
+            suspects,
+            "the host before this one crashed; one of the components that were at work may be to blame"
+        );
     }
 }
 

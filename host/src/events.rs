@@ -11,17 +11,18 @@
 mod writer;
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::api::{Api, ApiError};
-use crate::flowcontrol::{Claim, Quota, Rate, Taken, Throttled, WEIGHT};
+use crate::flowcontrol::{Claim, Quota, QuotaDecision, Rate, Throttled, WEIGHT};
 use crate::object::Key;
 use crate::seams::{Clock, Seams, Task};
 use crate::text::clean;
-use writer::{Writer, Written};
+use writer::{EventResult, Writer};
 
 /// Events that wait to be sent.
 const WAITING: usize = 1000;
@@ -48,7 +49,7 @@ const WORDS: usize = 1 << 10;
 
 /// What an Event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct About {
+pub struct Regarding {
     /// `apps/v1`.
     pub api_version: String,
     /// `Deployment`.
@@ -70,13 +71,13 @@ pub enum Severity {
 
 /// One thing worth telling.
 #[derive(Clone, Debug)]
-pub struct Note {
+pub struct Event {
     /// Which plugin it comes from.
     pub plugin: Arc<str>,
     /// What it is about.
-    pub regarding: About,
+    pub regarding: Regarding,
     /// What else plays a part.
-    pub related: Option<About>,
+    pub related: Option<Regarding>,
     /// How it is shown.
     pub severity: Severity,
     /// Why, in CamelCase.
@@ -92,34 +93,34 @@ pub struct Note {
 pub struct Recorder {
     letters: mpsc::Sender<Letter>,
     clock: Clock,
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<RecorderState>>,
 }
 
 /// What the sending task is handed.
 #[derive(Debug)]
 enum Letter {
-    Note(Box<Note>),
+    Note(Box<Event>),
     /// Somebody wants to know when all before it is sent.
     Flush(oneshot::Sender<()>),
 }
 
 /// What is shared between plugins.
 #[derive(Debug)]
-struct Shared {
+struct RecorderState {
     quota: Quota,
-    plugins: HashMap<Arc<str>, Known>,
+    plugins: HashMap<Arc<str>, PluginQuota>,
 }
 
 /// What is known of a plugin.
 #[derive(Debug)]
-struct Known {
+struct PluginQuota {
     weight: u32,
     throttled: Throttled,
     /// For which reasons the API server did not take its Events: these are logged.
     failed: BTreeSet<String>,
 }
 
-impl Default for Known {
+impl Default for PluginQuota {
     fn default() -> Self {
         Self {
             weight: WEIGHT,
@@ -129,7 +130,7 @@ impl Default for Known {
     }
 }
 
-impl Shared {
+impl RecorderState {
     /// The API server did not take an Event of `plugin`. Counts it; answers the reason, if it is a new one.
     fn failed(&mut self, plugin: &Arc<str>, error: &ApiError) -> Option<String> {
         if is_of_terminating_namespace(error) {
@@ -167,7 +168,7 @@ impl Recorder {
     pub fn start(api: Api, seams: &Seams, instance: &str) -> (Self, Task) {
         let (letters, mut waiting) = mpsc::channel(WAITING);
         let mut writer = Writer::new(api, seams.clone(), instance);
-        let shared = Shared {
+        let shared = RecorderState {
             quota: Quota::new(ALL),
             plugins: HashMap::new(),
         };
@@ -179,8 +180,8 @@ impl Recorder {
                     Letter::Note(note) => {
                         let plugin = note.plugin.clone();
                         match writer.write(*note).await {
-                            Ok(Written::Told) => {}
-                            Ok(Written::AtObjectLimit) => limited(&counts, &plugin),
+                            Ok(EventResult::Told) => {}
+                            Ok(EventResult::AtObjectLimit) => limited(&counts, &plugin),
                             Err(error) => failed(&counts, &plugin, &error),
                         }
                     }
@@ -198,12 +199,12 @@ impl Recorder {
 
     /// From now on all plugins together may publish so many.
     pub fn limit(&self, maximum: Rate) {
-        self.shared().quota.limit(Some(maximum));
+        self.shared.lock().quota.limit(Some(maximum));
     }
 
     /// The plugin has this weight from now on; what is dropped of its Events is counted there.
     pub fn knows(&self, plugin: &Arc<str>, weight: u32, throttled: &Throttled) {
-        let mut shared = self.shared();
+        let mut shared = self.shared.lock();
         let known = shared.plugins.entry(plugin.clone()).or_default();
         known.weight = weight;
         known.throttled = throttled.clone();
@@ -211,18 +212,18 @@ impl Recorder {
 
     /// The plugin is gone.
     pub fn forget(&self, plugin: &str) {
-        let mut shared = self.shared();
+        let mut shared = self.shared.lock();
         shared.quota.forget(plugin);
         shared.plugins.remove(plugin);
     }
 
     /// Records an Event, if there is room.
-    pub fn publish(&self, note: Note) {
+    pub fn publish(&self, note: Event) {
         let now = self.clock.now();
         let plugin = note.plugin.clone();
         let (taken, throttled) = {
-            let mut shared = self.shared();
-            let Shared { quota, plugins } = &mut *shared;
+            let mut shared = self.shared.lock();
+            let RecorderState { quota, plugins } = &mut *shared;
             let known = plugins.entry(plugin.clone()).or_default();
             let claim = Claim {
                 plugin: plugin.clone(),
@@ -233,16 +234,16 @@ impl Recorder {
             (taken, known.throttled.clone())
         };
         let why = match taken {
-            Taken::Yes if self.letters.try_send(Letter::Note(Box::new(note))).is_ok() => return,
-            Taken::Yes => "the API server takes no more of them",
-            Taken::OwnLimit => "the plugin is at its own limit",
-            Taken::HostMaximum => "the plugins together are at the host's maximum, --event-qps",
+            QuotaDecision::Yes if self.letters.try_send(Letter::Note(Box::new(note))).is_ok() => {
+                return;
+            }
+            QuotaDecision::Yes => "the API server takes no more of them",
+            QuotaDecision::OwnLimit => "the plugin is at its own limit",
+            QuotaDecision::HostMaximum => {
+                "the plugins together are at the host's maximum, --event-qps"
+            }
         };
         dropped(&plugin, &throttled, why);
-    }
-
-    fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until what was published so far is sent, but no longer than a host that ends can wait.
@@ -267,8 +268,8 @@ fn dropped(plugin: &str, throttled: &Throttled, why: &str) {
 }
 
 /// The object of an Event of `plugin` has had as many as it may.
-fn limited(shared: &Mutex<Shared>, plugin: &str) {
-    let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+fn limited(shared: &Mutex<RecorderState>, plugin: &str) {
+    let shared = shared.lock();
     let throttled = shared.plugins.get(plugin).map(|it| it.throttled.clone());
     drop(shared);
     // A plugin that is gone has no counters.
@@ -279,8 +280,8 @@ fn limited(shared: &Mutex<Shared>, plugin: &str) {
 }
 
 /// An Event of `plugin` could not be sent.
-fn failed(shared: &Mutex<Shared>, plugin: &Arc<str>, error: &ApiError) {
-    let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+fn failed(shared: &Mutex<RecorderState>, plugin: &Arc<str>, error: &ApiError) {
+    let mut shared = shared.lock();
     let reason = shared.failed(plugin, error);
     drop(shared);
     let (plugin, error) = (&**plugin, clean(&error.to_string(), WORDS));

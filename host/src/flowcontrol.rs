@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 pub use bucket::{Rate, TokenBucket};
 pub(crate) use fair_queue::{FairQueue, cost};
-pub use quota::{Quota, Taken};
+pub use quota::{Quota, QuotaDecision};
 pub use rate_limiter::RateLimiter;
 pub(crate) use throttled::Seconds;
 pub use throttled::Throttled;

@@ -3,8 +3,8 @@
 //! - Nothing is allowed that no grant names.
 //! - A grant is *plain*, *powerful* (only with `acknowledge: true`) or *never* given to a plugin.
 
-#[cfg(feature = "measured")]
-pub(crate) mod measured;
+#[cfg(feature = "benchmarks")]
+pub(crate) mod benchmarks;
 mod merge;
 mod power;
 mod used;
@@ -17,7 +17,7 @@ use serde::Deserialize;
 use crate::api::Resource;
 pub use merge::merged;
 pub(crate) use power::never_by_wildcard;
-pub use power::{Power, Reason};
+pub use power::{Power, PowerReason};
 pub use used::{Unused, Used};
 pub use yaml::{block, entries};
 
@@ -139,9 +139,10 @@ impl Grants {
             Some(format!("[{index}]{problem}"))
         });
         let wrong: Vec<String> = wrong.collect();
-        match wrong.is_empty() {
-            true => Ok(Self(grants)),
-            false => Err(wrong.join("\n")),
+        if wrong.is_empty() {
+            Ok(Self(grants))
+        } else {
+            Err(wrong.join("\n"))
         }
     }
 
@@ -268,7 +269,7 @@ impl Grant {
             return Some(format!(".{problem}"));
         }
         match power::power(self) {
-            Power::Never(Reason { what, why }) => {
+            Power::Never(PowerReason { what, why }) => {
                 return Some(format!(": {what}: a plugin is never given that: {why}"));
             }
             Power::Powerful(reasons) if !self.acknowledge => {
@@ -319,9 +320,10 @@ impl Grant {
             Some(subresource) => format!("{plural}/{subresource}"),
             None => plural.to_owned(),
         };
-        let covers = match power::must_be_named(group, plural) {
-            true => is_listed,
-            false => matches,
+        let covers = if power::must_be_named(group, plural) {
+            is_listed
+        } else {
+            matches
         };
         matches(&self.verbs, verb)
             && covers(&self.api_groups, group)
@@ -329,7 +331,7 @@ impl Grant {
     }
 
     /// Why it is powerful; nothing if it is plain.
-    pub fn powers(&self) -> Vec<Reason> {
+    pub fn powers(&self) -> Vec<PowerReason> {
         match power::power(self) {
             Power::Powerful(reasons) => reasons,
             Power::Plain | Power::Never(_) => Vec::new(),
@@ -355,9 +357,9 @@ impl Namespaces {
 }
 
 /// What a powerful grant is told that is not acknowledged.
-fn unacknowledged(reasons: &[Reason]) -> String {
+fn unacknowledged(reasons: &[PowerReason]) -> String {
     let mut reasons = reasons.iter();
-    let Some(Reason { what, why }) = reasons.next() else {
+    let Some(PowerReason { what, why }) = reasons.next() else {
         return String::new();
     };
     let is = if what.contains(", ") { "are" } else { "is" };

@@ -3,8 +3,10 @@
 //! ```text
 //! folder ─> plan ─> asked for ─> admit: check, compile, describe, grants, smoke test ─> accepted
 //!                                  └─ refused: the last good version runs on              │
-//!                                     reign: swap, or a new controller in place of the old <┘
+//!                                     runner: swap, or a new controller in place of the old <┘
 //! ```
+//! - Decisions are pure, with tables as tests: [`plan`] for the folder, [`rollout`] for versions, [`refusal`] for when a
+//!   version is tried again. The other files act on them.
 //! - A version that is refused costs nothing: the one before it makes every pass.
 //! - Calls in flight end on the code that they began with; no key is in two calls at once.
 
@@ -18,8 +20,10 @@ mod plan;
 mod plugin;
 mod quarantine;
 mod refusal;
+mod rollout;
 mod runner;
 mod smoke_test;
+mod takeover;
 mod version;
 
 use std::collections::BTreeMap;
@@ -35,7 +39,7 @@ use tokio::sync::{mpsc, watch};
 use windlass_code_cache::CodeCache;
 
 pub(crate) use carriers::carriers;
-pub use dry_run::DryRun;
+pub use dry_run::{AdmittedVersion, DryRun, Returned};
 pub use last_good::LastGood;
 pub use quarantine::Quarantine;
 
@@ -46,18 +50,21 @@ use crate::informer::Informers;
 use crate::lease::Times;
 use crate::metrics::Metrics;
 use crate::plugin::Sandboxes;
-use crate::recording::Failures;
-use crate::seams::{Either, Seams, Task, first};
-use crate::shutdown::{Phase, Phases, advance, reached};
-use crate::source::{Candidate, Folder, Watch};
-use plan::plan;
+use crate::recording::FailureRecorder;
+use crate::seams::{Seams, Task};
+use crate::shutdown::{Phases, ShutdownPhase, advance, reached};
+use crate::source::{Candidate, Folder, FolderWatch};
+use plan::{
+    EndStep, FolderStep, Lifecycle, Presence, StartStep, after_change, after_end, at_start,
+    candidate,
+};
 use plugin::Ended;
 
 /// What all plugins of a host share.
 pub struct Host {
     /// Time, randomness and tasks.
     pub seams: Seams,
-    /// The door to the API server.
+    /// Requests to the API server.
     pub api: Api,
     /// What the API server serves.
     pub discovery: Arc<Discovery>,
@@ -85,10 +92,10 @@ pub struct Host {
     pub records: Archive,
     /// What is counted.
     pub metrics: Metrics,
-    /// Where controllers are found by whoever asks.
-    pub insights: ControllerHandles,
+    /// Where a controller is found by the name of its plugin.
+    pub handles: ControllerHandles,
     /// Where failed passes are recorded, if they are.
-    pub failures: Option<Failures>,
+    pub failures: Option<FailureRecorder>,
 }
 
 /// What a plugin is asked to be; none while its document cannot be read.
@@ -98,9 +105,22 @@ type Asked = watch::Receiver<Option<Arc<Candidate>>>;
 struct Hosted {
     file: PathBuf,
     asked: watch::Sender<Option<Arc<Candidate>>>,
-    phase: watch::Sender<Phase>,
-    /// Its document is gone, and it is told to stop.
-    stopping: bool,
+    phase: watch::Sender<ShutdownPhase>,
+    lifecycle: Lifecycle,
+}
+
+impl Hosted {
+    /// Asks it to be `candidate`, if that is anything new.
+    fn update(&mut self, candidate: &Candidate) {
+        self.file.clone_from(&candidate.document.file);
+        self.asked.send_if_modified(|held| {
+            let is_new = held.as_deref() != Some(candidate);
+            if is_new {
+                *held = Some(Arc::new(candidate.clone()));
+            }
+            is_new
+        });
+    }
 }
 
 /// A plugin's name, and how its task ended.
@@ -123,9 +143,9 @@ impl Host {
     /// A lease was lost.
     pub async fn run(
         self: Arc<Self>,
-        watch: Watch,
+        watch: FolderWatch,
         folder: Folder,
-        phase: &watch::Sender<Phase>,
+        phase: &watch::Sender<ShutdownPhase>,
         phases: &Phases,
     ) -> anyhow::Result<()> {
         let mut plugins = Plugins {
@@ -143,19 +163,19 @@ impl Host {
         let _watching = plugins.host.seams.spawn.task(watching);
         let mut lost = None;
         while lost.is_none() {
-            let ended = first(reached(phases, Phase::Drain), plugins.ended());
-            match first(ended, folders.recv()).await {
-                Either::Left(Either::Left(())) => break,
-                Either::Left(Either::Right(end)) => lost = plugins.take_end(end),
-                Either::Right(Some(folder)) => plugins.follow(folder),
-                Either::Right(None) => {
-                    lost = Some("the watch of the config folder was lost".into())
-                }
+            tokio::select! {
+                biased;
+                () = reached(phases, ShutdownPhase::Drain) => break,
+                end = plugins.ended() => lost = plugins.take_end(end),
+                folder = folders.recv() => match folder {
+                    Some(folder) => plugins.follow(folder),
+                    None => lost = Some("the watch of the config folder was lost".into()),
+                },
             }
         }
         if lost.is_some() {
-            // Whoever has the lease now must not find us still writing.
-            advance(phase, Phase::Abort);
+            // The host that has the lease now must not find us still writing.
+            advance(phase, ShutdownPhase::Abort);
         }
         let lost = plugins.stop(phases, lost).await;
         match lost {
@@ -165,8 +185,8 @@ impl Host {
     }
 }
 
-/// Hands on whatever the folder holds, for ever.
-async fn watch_on(mut watch: Watch, folders: mpsc::Sender<Folder>) {
+/// Hands on what the folder holds, forever.
+async fn watch_on(mut watch: FolderWatch, folders: mpsc::Sender<Folder>) {
     loop {
         let folder = watch.next().await;
         if folders.send(folder).await.is_err() {
@@ -175,28 +195,24 @@ async fn watch_on(mut watch: Watch, folders: mpsc::Sender<Folder>) {
     }
 }
 
+/// Why the host must end, now that the task of the plugin `name` has ended so; nothing if it need not.
+fn why_host_ends(name: &str, ended: &Result<Ended, tokio::task::JoinError>) -> Option<String> {
+    match ended {
+        Ok(Ended::Asked) => None,
+        Ok(Ended::LostLease) => Some("leader election lost".to_owned()),
+        Err(error) => Some(format!("the task of plugin {name} was lost: {error}")),
+    }
+}
+
 impl Plugins {
     /// Starts what ran last from files that cannot be read now.
     fn resume(&mut self, folder: &Folder) {
         let kept = self.host.last_good.as_ref().map(LastGood::plugins);
-        let kept: BTreeMap<String, PathBuf> = kept.unwrap_or_default().into_iter().collect();
-        let gone = plan(&kept, folder).stop;
-        // What cannot be read may hold any plugin, under another name than it had then.
-        let unclear = folder
-            .problems
-            .iter()
-            .any(|problem| problem.plugin.is_none());
-        let asked = |name: &String| {
-            let named = |candidate: &Candidate| candidate.document.name == *name;
-            folder.plugins.iter().any(named)
-        };
-        for (name, file) in kept {
-            if gone.contains(&name) {
-                if !unclear {
-                    self.forget(&name);
-                }
-            } else if !asked(&name) {
-                self.start(name, file, None);
+        for (name, file) in kept.unwrap_or_default() {
+            match at_start(Presence::of(&name, &file, folder)) {
+                StartStep::Resume => self.start(name, file, None),
+                StartStep::Forget => self.forget(&name),
+                StartStep::Leave => {}
             }
         }
     }
@@ -204,36 +220,23 @@ impl Plugins {
     /// Makes what runs follow what the folder holds.
     fn follow(&mut self, folder: Folder) {
         self.say_problems(&folder);
-        let running = self.hosted.iter();
-        let running = running.map(|(name, hosted)| (name.clone(), hosted.file.clone()));
-        let plan = plan(&running.collect(), &folder);
-        for name in plan.stop {
-            if let Some(hosted) = self.hosted.get_mut(&name)
-                && !hosted.stopping
-            {
-                hosted.stopping = true;
+        // What is gone stops before anything starts.
+        for (name, hosted) in &mut self.hosted {
+            let presence = Presence::of(name, &hosted.file, &folder);
+            if after_change(hosted.lifecycle, presence) == FolderStep::Stop {
+                hosted.lifecycle = Lifecycle::Stopping;
                 tracing::info!(plugin = name, "its document is gone: stopping");
-                advance(&hosted.phase, Phase::Drain);
+                advance(&hosted.phase, ShutdownPhase::Drain);
             }
         }
-        for candidate in plan.ask {
-            let (name, file) = (
-                candidate.document.name.clone(),
-                candidate.document.file.clone(),
-            );
-            let candidate = Some(Arc::new(candidate));
-            match self.hosted.get_mut(&name) {
-                // Asked for again before it has stopped: it starts again when it has.
-                Some(hosted) if hosted.stopping => {}
-                Some(hosted) => {
-                    hosted.file = file;
-                    hosted.asked.send_if_modified(|held| {
-                        let news = *held != candidate;
-                        *held = candidate;
-                        news
-                    });
-                }
-                None => self.start(name, file, candidate),
+        for candidate in &folder.plugins {
+            let hosted = self.hosted.get_mut(&candidate.document.name);
+            let lifecycle = hosted.as_ref().map_or(Lifecycle::Absent, |it| it.lifecycle);
+            let step = after_change(lifecycle, Presence::Asked);
+            match (step, hosted) {
+                (FolderStep::Start, _) => self.start_as(candidate),
+                (FolderStep::Update, Some(hosted)) => hosted.update(candidate),
+                (FolderStep::Update | FolderStep::Stop | FolderStep::Leave, _) => {}
             }
         }
         if self.hosted.is_empty() && folder.problems.is_empty() {
@@ -257,9 +260,15 @@ impl Plugins {
         self.said = problems;
     }
 
+    fn start_as(&mut self, candidate: &Candidate) {
+        let document = &candidate.document;
+        let (name, file) = (document.name.clone(), document.file.clone());
+        self.start(name, file, Some(Arc::new(candidate.clone())));
+    }
+
     fn start(&mut self, name: String, file: PathBuf, candidate: Option<Arc<Candidate>>) {
         let (asked, to_be) = watch::channel(candidate);
-        let (phase, phases) = watch::channel(Phase::Run);
+        let (phase, phases) = watch::channel(ShutdownPhase::Run);
         let (host, plugin) = (self.host.clone(), name.clone());
         let task: Task<Ended> = self
             .host
@@ -273,7 +282,7 @@ impl Plugins {
             file,
             asked,
             phase,
-            stopping: false,
+            lifecycle: Lifecycle::Running,
         };
         self.hosted.insert(name, hosted);
     }
@@ -289,27 +298,19 @@ impl Plugins {
     /// A plugin has ended; the answer is why the host must, if it must.
     fn take_end(&mut self, (name, ended): End) -> Option<String> {
         let hosted = self.hosted.remove(&name);
-        match ended {
-            Ok(Ended::LostLease) => return Some("leader election lost".to_owned()),
-            Err(error) => return Some(format!("the task of plugin {name} was lost: {error}")),
-            Ok(Ended::Asked) => {}
+        if let Some(lost) = why_host_ends(&name, &ended) {
+            return Some(lost);
         }
-        if hosted.as_ref().is_some_and(|hosted| hosted.stopping) {
-            let again = plan(&BTreeMap::new(), &self.folder).ask;
-            let again = again.into_iter().find(|it| it.document.name == name);
-            match again {
-                Some(candidate) => {
-                    let file = candidate.document.file.clone();
-                    self.start(name, file, Some(Arc::new(candidate)));
-                }
-                None => {
-                    let file = hosted.map(|hosted| hosted.file).unwrap_or_default();
-                    let was = BTreeMap::from([(name.clone(), file)]);
-                    if plan(&was, &self.folder).stop.contains(&name) {
-                        self.forget(&name);
-                    }
+        let hosted = hosted?;
+        let presence = Presence::of(&name, &hosted.file, &self.folder);
+        match after_end(hosted.lifecycle, presence) {
+            EndStep::StartAgain => {
+                if let Some(candidate) = candidate(&name, &self.folder).cloned() {
+                    self.start_as(&candidate);
                 }
             }
+            EndStep::Forget => self.forget(&name),
+            EndStep::Leave => {}
         }
         None
     }
@@ -317,7 +318,7 @@ impl Plugins {
     fn forget(&self, name: &str) {
         self.host.records.forget(name);
         self.host.metrics.forget(name);
-        self.host.insights.forget(name);
+        self.host.handles.forget(name);
         self.host.events.forget(name);
         if let Some(last_good) = &self.host.last_good
             && let Err(error) = last_good.forget(name)
@@ -344,15 +345,16 @@ impl Plugins {
             }
         };
         let mut relay = pin!(relay);
-        while let Either::Right(Some((name, ended))) =
-            first(relay.as_mut(), self.tasks.next()).await
-        {
-            match ended {
-                Ok(Ended::Asked) => {}
-                Ok(Ended::LostLease) => lost = Some("leader election lost".to_owned()),
-                Err(error) => lost = Some(format!("the task of plugin {name} was lost: {error}")),
-            }
+        loop {
+            let end = tokio::select! {
+                biased;
+                () = relay.as_mut() => None,
+                end = self.tasks.next() => end,
+            };
+            let Some((name, ended)) = end else {
+                return lost;
+            };
+            lost = why_host_ends(&name, &ended).or(lost);
         }
-        lost
     }
 }

@@ -1,6 +1,6 @@
 //! Informers: what the API server holds of a resource, kept up to date, once for all plugins.
 //!
-//! - There is one informer for each [`Watched`], whoever wants it: the first subscription starts it, the
+//! - There is one informer for each [`InformerKey`], for all plugins: the first subscription starts it, the
 //!   last one stops it and frees its store.
 //! - An informer never waits for a plugin: its only consumers are its store and what its subscribers do
 //!   at once with a change.
@@ -12,8 +12,8 @@
 //! ```
 
 mod audit;
-#[cfg(feature = "measured")]
-pub(crate) mod measured;
+#[cfg(feature = "benchmarks")]
+pub(crate) mod benchmarks;
 mod reflector;
 mod shared;
 mod store;
@@ -22,10 +22,11 @@ pub(crate) mod tests;
 mod version_snapshot;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-pub use shared::{Handler, Known, Notification, Origin, Phase};
+use parking_lot::Mutex;
+pub use shared::{EventHandler, InformerPhase, KnownVersion, Notification, Origin};
 pub use store::Change;
 
 use tokio::time::Instant;
@@ -37,12 +38,12 @@ use crate::seams::{Seams, Task};
 use crate::selector::LabelSelector;
 use audit::Auditor;
 use reflector::Reflector;
-use shared::{SharedInformer, State, Ticket};
+use shared::{InformerState, Registration, SharedInformer};
 use store::Store;
 
 /// What an informer looks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Watched {
+pub struct InformerKey {
     /// The resource.
     pub resource: Resource,
     /// None for all namespaces, or a cluster-scoped resource.
@@ -59,11 +60,11 @@ pub struct Watched {
 
 /// The informers of a host. Cheap to clone.
 #[derive(Clone)]
-pub struct Informers(Arc<Shared>);
+pub struct Informers(Arc<InformersInner>);
 
 /// What the informers of one resource hold together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct StoreUsage {
     /// How many informers.
     pub informers: usize,
     /// How many objects.
@@ -92,43 +93,43 @@ impl Default for Settings {
 
 /// What informers are made with.
 #[derive(Clone)]
-struct Means {
+struct InformerDependencies {
     api: Api,
     discovery: Arc<Discovery>,
     seams: Seams,
     settings: Settings,
 }
 
-struct Shared {
-    means: Means,
-    running: Mutex<HashMap<Watched, Weak<Informer>>>,
+struct InformersInner {
+    means: InformerDependencies,
+    running: Mutex<HashMap<InformerKey, Weak<Informer>>>,
 }
 
 /// A running informer. Dropping it ends it.
 struct Informer {
-    watched: Watched,
-    feed: Arc<SharedInformer>,
-    shared: Weak<Shared>,
+    watched: InformerKey,
+    shared: Arc<SharedInformer>,
+    informers: Weak<InformersInner>,
     auditor: Auditor,
     _tasks: [Task; 2],
 }
 
 /// A share in an informer. Dropping the last one ends the informer.
 pub struct Subscription {
-    ticket: Ticket,
+    registration: Registration,
     informer: Arc<Informer>,
 }
 
 impl Informers {
     /// None yet.
     pub fn new(api: Api, discovery: Arc<Discovery>, seams: Seams, settings: Settings) -> Self {
-        let means = Means {
+        let means = InformerDependencies {
             api,
             discovery,
             seams,
             settings,
         };
-        Self(Arc::new(Shared {
+        Self(Arc::new(InformersInner {
             means,
             running: Mutex::default(),
         }))
@@ -139,28 +140,31 @@ impl Informers {
     /// return at once and not use the subscription. A share of what the informer holds counts on `account`.
     pub fn subscribe(
         &self,
-        watched: Watched,
+        watched: InformerKey,
         fields: Fields,
-        heard: Handler,
+        handler: Box<dyn EventHandler>,
         account: &Account,
     ) -> Subscription {
         let informer = self.informer(watched, &fields);
-        let ticket = informer.feed.join(fields, heard, account);
-        Subscription { ticket, informer }
+        let registration = informer.shared.join(fields, handler, account);
+        Subscription {
+            registration,
+            informer,
+        }
     }
 
     /// What they hold, by group and resource.
-    pub fn held(&self) -> BTreeMap<(String, String), Held> {
+    pub fn usage(&self) -> BTreeMap<(String, String), StoreUsage> {
         let running: Vec<Arc<Informer>> = {
-            let running = self.0.running();
+            let running = self.0.running.lock();
             running.values().filter_map(Weak::upgrade).collect()
         };
-        let mut all: BTreeMap<(String, String), Held> = BTreeMap::new();
+        let mut all: BTreeMap<(String, String), StoreUsage> = BTreeMap::new();
         for informer in running {
             let resource = &informer.watched.resource;
             let name = (resource.group.clone(), resource.plural.clone());
             let held = all.entry(name).or_default();
-            let (objects, bytes) = informer.feed.size();
+            let (objects, bytes) = informer.shared.size();
             held.informers += 1;
             held.objects += objects;
             held.bytes += bytes;
@@ -170,25 +174,25 @@ impl Informers {
 
     /// How many run.
     pub fn count(&self) -> usize {
-        self.0.running().len()
+        self.0.running.lock().len()
     }
 
-    fn informer(&self, watched: Watched, fields: &Fields) -> Arc<Informer> {
-        let mut running = self.0.running();
+    fn informer(&self, watched: InformerKey, fields: &Fields) -> Arc<Informer> {
+        let mut running = self.0.running.lock();
         if let Some(informer) = running.get(&watched).and_then(Weak::upgrade) {
             return informer;
         }
         let selective = watched.label_selector.is_some() || watched.field_selector.is_some();
         let store = Store::new(selective, watched.finalizer.clone());
-        let feed = Arc::new(SharedInformer::new(store, fields.clone()));
+        let shared = Arc::new(SharedInformer::new(store, fields.clone()));
         let means = &self.0.means;
-        let reflector = Reflector::new(watched.clone(), feed.clone(), means.clone());
-        let auditor = Auditor::new(watched.clone(), feed.clone(), means.clone());
+        let reflector = Reflector::new(watched.clone(), shared.clone(), means.clone());
+        let auditor = Auditor::new(watched.clone(), shared.clone(), means.clone());
         let spawn = &means.seams.spawn;
         let informer = Arc::new(Informer {
             watched: watched.clone(),
-            feed,
-            shared: Arc::downgrade(&self.0),
+            shared,
+            informers: Arc::downgrade(&self.0),
             auditor: auditor.clone(),
             _tasks: [spawn.task(reflector.run()), spawn.task(auditor.run())],
         });
@@ -197,16 +201,12 @@ impl Informers {
     }
 }
 
-impl Shared {
-    fn running(&self) -> MutexGuard<'_, HashMap<Watched, Weak<Informer>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl InformersInner {}
 
 impl Drop for Informer {
     fn drop(&mut self) {
-        if let Some(shared) = self.shared.upgrade() {
-            let mut running = shared.running();
+        if let Some(informers) = self.informers.upgrade() {
+            let mut running = informers.running.lock();
             // Another one may have been started since the last share in this one went.
             if running
                 .get(&self.watched)
@@ -221,19 +221,19 @@ impl Drop for Informer {
 impl Subscription {
     /// Waits for the first list of what is wanted; a kind that is not served counts as listed and empty.
     pub async fn synced(&self) {
-        let needs = self.ticket.needs;
-        self.reach(|state| state.phase == Phase::Absent || state.listed >= needs)
+        let needs = self.registration.needs;
+        self.reach(|state| state.phase == InformerPhase::Absent || state.listed >= needs)
             .await;
     }
 
     /// Waits until the informer is that far.
-    pub async fn reached(&self, phase: Phase) {
+    pub async fn reached(&self, phase: InformerPhase) {
         self.reach(|state| state.phase == phase).await;
     }
 
-    async fn reach(&self, wanted: impl FnMut(&State) -> bool) {
+    async fn reach(&self, wanted: impl FnMut(&InformerState) -> bool) {
         // The informer is there as long as this is.
-        let _ = self.informer.feed.state().wait_for(wanted).await;
+        let _ = self.informer.shared.state().wait_for(wanted).await;
     }
 
     /// Waits until the informer has seen all that the server has now: one consistent read of metadata. A kind that is
@@ -250,53 +250,55 @@ impl Subscription {
 
     /// How many objects differed from the server's, and were repaired.
     pub fn divergences(&self) -> u64 {
-        self.informer.feed.divergences()
+        self.informer.shared.divergences()
     }
 
     /// How far the informer is.
-    pub fn phase(&self) -> Phase {
-        self.informer.feed.phase()
+    pub fn phase(&self) -> InformerPhase {
+        self.informer.shared.phase()
     }
 
     /// What the informer looks for.
-    pub fn watched(&self) -> &Watched {
+    pub fn watched(&self) -> &InformerKey {
         &self.informer.watched
     }
 
     /// Reads one object.
     pub fn get(&self, key: &Key) -> Option<Object> {
-        self.informer.feed.get(key)
+        self.informer.shared.get(key)
     }
 
     /// Shows one object to `then`. Nothing else happens to the store meanwhile.
     pub fn look<T>(&self, key: &Key, then: impl FnOnce(Option<&Object>) -> T) -> T {
-        self.informer.feed.look(key, then)
+        self.informer.shared.look(key, then)
     }
 
     /// Some object that passes.
     pub fn find(&self, passes: impl Fn(&Object) -> bool) -> Option<Object> {
-        self.informer.feed.find(passes)
+        self.informer.shared.find(passes)
     }
 
     /// Reads the objects in `namespace`, or everywhere, that `selector` selects.
     pub fn list(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
-        self.informer.feed.list(namespace, selector)
+        self.informer.shared.list(namespace, selector)
     }
 
     /// The objects that have the owner with this UID.
     pub fn owned_by(&self, uid: &str) -> Vec<Object> {
-        self.informer.feed.owned_by(uid)
+        self.informer.shared.owned_by(uid)
     }
 
     /// How many objects there are.
     pub fn objects(&self) -> usize {
-        self.informer.feed.size().0
+        self.informer.shared.size().0
     }
 
     /// An answer shows an object. `take_in` hears what that changed, before anything else happens to the
     /// store and instead of this subscription's `heard`; all others are told.
     pub fn learn<T>(&self, object: Object, take_in: impl FnOnce(Option<&Change>) -> T) -> T {
-        self.informer.feed.learn(self.ticket.id, object, take_in)
+        self.informer
+            .shared
+            .learn(self.registration.id, object, take_in)
     }
 
     /// An answer says that the object with this UID is gone, up to version `at`; otherwise as
@@ -309,13 +311,13 @@ impl Subscription {
         take_in: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
         self.informer
-            .feed
-            .forget(self.ticket.id, (key, uid), at, take_in)
+            .shared
+            .forget(self.registration.id, (key, uid), at, take_in)
     }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.informer.feed.leave(self.ticket.id);
+        self.informer.shared.leave(self.registration.id);
     }
 }

@@ -6,24 +6,25 @@
 //!   of the plugin is sent any more.
 
 mod flags;
+mod observed;
 mod published;
 mod record;
-mod watched;
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use http::Method;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::api::Gate;
 use crate::api::{Accept, Api, ApiError, Request, object};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::crashes::Crashes;
 use crate::seams::Seams;
+use crate::text::LogOnce;
 pub use flags::LeaderElectionFlags;
-use record::Record;
-pub use watched::Watched;
+pub use observed::ObservedLease;
+use record::LeaderElectionRecord;
 
 /// How often a Lease is given up again, when something else was written first.
 const RELEASES: usize = 3;
@@ -132,31 +133,29 @@ impl Lease {
     /// Waits until the Lease is ours. Says once whom it waits for. Calls `waits` when it cannot be had at once, with its
     /// holder, if that is another one.
     /// `watched` is what is known of the Lease from before: a holder that was watched once need not be watched again.
-    pub async fn acquire(&self, mut watched: Watched, waits: impl Fn(Option<&str>)) {
-        let mut said = None;
+    pub async fn acquire(&self, mut watched: ObservedLease, waits: impl Fn(Option<&str>)) {
+        let mut logged = LogOnce::default();
         loop {
             match self.try_acquire(&mut watched).await {
                 Ok(None) => return,
                 Ok(Some(holder)) => {
                     waits(Some(&holder));
-                    if said.as_ref() != Some(&holder) {
+                    if logged.is_new(holder.clone()) {
                         tracing::info!(
                             lease = self.name,
                             holder,
                             "waiting: another host runs this plugin"
                         );
-                        said = Some(holder);
                     }
                 }
                 Err(error) => {
                     waits(None);
                     let text = error.to_string();
-                    if said.as_ref() != Some(&text) {
+                    if logged.is_new(text.clone()) {
                         tracing::warn!(
                             lease = self.name,
                             "cannot take the lease, trying again: {text}"
                         );
-                        said = Some(text);
                     }
                 }
             }
@@ -214,9 +213,7 @@ impl Lease {
     /// A renewal that was under way when [`Lease::hold`] was dropped may land in between, so a write
     /// that comes too late is made again.
     pub async fn release(&self) {
-        if !bugs::is(Bug::TheLeaseIsReleasedFirst) {
-            self.gate.close();
-        }
+        bug!(TheLeaseIsReleasedFirst, self.gate.close(), ());
         for _ in 0..RELEASES {
             let released = match self.read().await {
                 Ok(Some(record)) if record.holder == self.identity => self.write(&record, "").await,
@@ -239,12 +236,12 @@ impl Lease {
     ///
     /// # Errors
     /// The API server could not be asked.
-    pub async fn holder(&self, watched: &mut Watched) -> Result<Option<String>, ApiError> {
+    pub async fn holder(&self, watched: &mut ObservedLease) -> Result<Option<String>, ApiError> {
         loop {
             let Some(record) = self.read().await? else {
                 return Ok(None);
             };
-            let before = watched.seen().cloned();
+            let before = watched.record().cloned();
             if before.as_ref().is_some_and(|before| !before.is_as(&record)) {
                 return Ok((!record.holder.is_empty()).then_some(record.holder));
             }
@@ -264,7 +261,7 @@ impl Lease {
     }
 
     /// `None` if the Lease is ours now, otherwise whose it is.
-    async fn try_acquire(&self, watched: &mut Watched) -> Result<Option<String>, ApiError> {
+    async fn try_acquire(&self, watched: &mut ObservedLease) -> Result<Option<String>, ApiError> {
         let there = self.read().await?;
         let sent = self.gate.now();
         let written = match there {
@@ -301,7 +298,10 @@ impl Lease {
     /// Renews from what the last renewal left; reads first if that is not known, or not so any
     /// more. A Lease that nobody holds, since somebody has emptied it, is taken again, as client-go does. Answers
     /// the holder if that is another one.
-    async fn renew(&self, last: Option<Record>) -> Result<Result<Record, String>, ApiError> {
+    async fn renew(
+        &self,
+        last: Option<LeaderElectionRecord>,
+    ) -> Result<Result<LeaderElectionRecord, String>, ApiError> {
         if let Some(last) = last {
             match self.write(&last, &self.identity).await {
                 Err(error) if error.is_race() || error.is_not_found() => {}
@@ -317,20 +317,24 @@ impl Lease {
         }
     }
 
-    async fn read(&self) -> Result<Option<Record>, ApiError> {
+    async fn read(&self) -> Result<Option<LeaderElectionRecord>, ApiError> {
         let uri = format!("{}/{}", self.collection(), self.name);
         let read: Option<Value> = self.api.read(uri).await?;
         Ok(read.as_ref().map(|read| self.record(read)))
     }
 
-    async fn create(&self) -> Result<Record, ApiError> {
+    async fn create(&self) -> Result<LeaderElectionRecord, ApiError> {
         let lease = self.lease(&self.identity, 0, None, None);
         let request = Request::json(Method::POST, self.collection(), &lease);
         Ok(self.record(&self.api.send(request).await?))
     }
 
     /// Writes the lease for `holder`, if it is still as `record` says.
-    async fn write(&self, record: &Record, holder: &str) -> Result<Record, ApiError> {
+    async fn write(
+        &self,
+        record: &LeaderElectionRecord,
+        holder: &str,
+    ) -> Result<LeaderElectionRecord, ApiError> {
         let changes = i64::from(record.holder != holder && !holder.is_empty());
         let acquired = (record.holder == holder).then_some(record.acquired.as_str());
         let transitions = record.transitions + changes;
@@ -341,8 +345,8 @@ impl Lease {
     }
 
     /// What a Lease says that was read or written just now.
-    fn record(&self, lease: &Value) -> Record {
-        let record = Record::of(lease);
+    fn record(&self, lease: &Value) -> LeaderElectionRecord {
+        let record = LeaderElectionRecord::of(lease);
         self.listen(record.crashes());
         record
     }
@@ -351,7 +355,7 @@ impl Lease {
         &self,
         holder: &str,
         transitions: i64,
-        before: Option<&Record>,
+        before: Option<&LeaderElectionRecord>,
         acquired: Option<&str>,
     ) -> Value {
         let now = format!("{:.6}", self.seams.clock.wall());

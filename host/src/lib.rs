@@ -11,7 +11,7 @@
 //! cli  the command line: its commands, threads and exit codes
 //! commands, runtime  the operator's commands; `runtime` puts a host together
 //! admin  the HTTP endpoints of a host: metrics, health, status
-//! hosting, measured, status, why  which version of a plugin runs; benchmarks; what plugins do; why an object was reconciled
+//! hosting, benchmarks, status, why  which version of a plugin runs; scenes for `make bench-check`; what plugins do; why an object was reconciled
 //! controller, rbac  queue, workers, retries, finalizers; roles for the host
 //! metrics, needs, recording  counters; what a plugin needs and lacks; recorded passes
 //! plugin  components in sandboxes, and their calls
@@ -25,6 +25,8 @@
 
 pub mod admin;
 pub mod api;
+#[cfg(feature = "benchmarks")]
+pub mod benchmarks;
 pub mod bugs;
 pub mod cli;
 pub mod commands;
@@ -41,8 +43,6 @@ pub mod hosting;
 pub mod informer;
 pub mod lease;
 pub mod manifest;
-#[cfg(feature = "measured")]
-pub mod measured;
 pub mod memory;
 pub mod metrics;
 pub mod needs;
@@ -51,7 +51,7 @@ pub mod plugin;
 pub mod rbac;
 pub mod recording;
 pub mod runtime;
-#[cfg(feature = "measured")]
+#[cfg(feature = "benchmarks")]
 pub mod scene;
 pub mod screen;
 pub mod seams;

@@ -74,13 +74,13 @@ pub struct ManifestError(String);
 struct Document {
     api_version: String,
     kind: String,
-    metadata: Metadata,
+    metadata: DocumentMetadata,
     spec: Spec,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Metadata {
+struct DocumentMetadata {
     name: String,
     #[serde(default, rename = "labels")]
     _labels: std::collections::BTreeMap<String, String>,
@@ -91,7 +91,7 @@ struct Metadata {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Spec {
-    source: Source,
+    source: ComponentSource,
     #[serde(default, deserialize_with = "yaml::untyped")]
     config: serde_json::Map<String, Value>,
     #[serde(default)]
@@ -104,7 +104,7 @@ struct Spec {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Source {
+struct ComponentSource {
     file: PathBuf,
 }
 
@@ -125,7 +125,7 @@ pub fn parse(file: &Path, text: &str) -> Result<Vec<Plugin>, ManifestError> {
 /// What a document says of itself, whatever else is in it.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Head {
+struct DocumentHead {
     api_version: String,
     kind: String,
 }
@@ -133,8 +133,8 @@ struct Head {
 /// The error for a file with something else in it, such as a ConfigMap or a Plugin of another
 /// version: that its fields are not ours is beside the point.
 fn foreign(file: &Path, text: &str) -> Option<ManifestError> {
-    let heads: Vec<Head> = yaml::documents(text).ok()?;
-    let Head { api_version, kind } = heads
+    let heads: Vec<DocumentHead> = yaml::documents(text).ok()?;
+    let DocumentHead { api_version, kind } = heads
         .into_iter()
         .filter(|head| !head.kind.is_empty() && !head.api_version.is_empty())
         .find(|head| head.kind != KIND || head.api_version != API_VERSION)?;

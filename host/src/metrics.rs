@@ -1,22 +1,23 @@
 //! What the host counts of itself, of its plugins and of its requests, in the words of controller-runtime.
 //!
 //! - A plugin's series are there, at 0, from when it is asked for, and are gone when it is: they are made
-//!   when somebody asks, from what its [`Meters`] hold then.
+//!   when somebody asks, from what its [`PluginMetrics`] hold then.
 //! - Names, labels and buckets are controller-runtime's and client-go's, so that their dashboards work;
 //!   what is ours begins with `windlass_`.
 
+mod custom_metrics;
 mod failure;
 mod families;
 mod history;
-mod meters;
-mod own;
+mod plugin_metrics;
 mod process;
 mod stores;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -25,9 +26,9 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 pub use failure::FailureKind;
-pub use history::{STEP, Step};
-pub(crate) use meters::Backlog;
-pub use meters::{About, Held, Meters, Stage, Waiting};
+pub use history::{Interval, STEP};
+pub(crate) use plugin_metrics::Backlog;
+pub use plugin_metrics::{NotRunning, PluginMetrics, PluginStage, QueueDepth, RunningVersion};
 
 use crate::api::Requests;
 use crate::informer::Informers;
@@ -36,11 +37,11 @@ use stores::Stores;
 
 /// All that a host counts. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Metrics(Arc<Shared>);
+pub struct Metrics(Arc<MetricsInner>);
 
 #[derive(Debug, Default)]
-struct Shared {
-    plugins: Mutex<BTreeMap<Arc<str>, Arc<Meters>>>,
+struct MetricsInner {
+    plugins: Mutex<BTreeMap<Arc<str>, Arc<PluginMetrics>>>,
     /// What is wrong with the documents that no plugin runs by.
     problems: Mutex<Vec<String>>,
     stores: Stores,
@@ -50,7 +51,7 @@ struct Shared {
 impl Metrics {
     /// Nothing yet, but for what `requests` counts.
     pub fn new(requests: Requests) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(MetricsInner {
             plugins: Mutex::default(),
             problems: Mutex::default(),
             stores: Stores::default(),
@@ -59,14 +60,14 @@ impl Metrics {
     }
 
     /// Those of `plugin`, in whatever version; at 0 if it has none.
-    pub fn of(&self, plugin: &str) -> Arc<Meters> {
-        let mut plugins = self.0.plugins();
+    pub fn of(&self, plugin: &str) -> Arc<PluginMetrics> {
+        let mut plugins = self.0.plugins.lock();
         plugins.entry(plugin.into()).or_default().clone()
     }
 
     /// Those of all plugins, by name.
-    pub fn plugins(&self) -> BTreeMap<Arc<str>, Arc<Meters>> {
-        self.0.plugins().clone()
+    pub fn plugins(&self) -> BTreeMap<Arc<str>, Arc<PluginMetrics>> {
+        self.0.plugins.lock().clone()
     }
 
     /// These are the host's informers.
@@ -76,14 +77,12 @@ impl Metrics {
 
     /// This is wrong with what the host is asked to run, and nothing else.
     pub(crate) fn has_problems(&self, problems: &[String]) {
-        let held = self.0.problems.lock();
-        *held.unwrap_or_else(PoisonError::into_inner) = problems.to_vec();
+        *self.0.problems.lock() = problems.to_vec();
     }
 
     /// What is wrong with what the host is asked to run: documents that cannot be read.
     pub fn problems(&self) -> Vec<String> {
-        let held = self.0.problems.lock();
-        held.unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.problems.lock().clone()
     }
 
     /// Requests to the API server.
@@ -93,12 +92,16 @@ impl Metrics {
 
     /// A step of the plugins' histories is over, [`STEP`] after the one before it.
     pub fn ticks(&self) {
-        self.plugins().values().for_each(|meters| meters.ticks());
+        self.0
+            .plugins
+            .lock()
+            .values()
+            .for_each(|meters| meters.ticks());
     }
 
     /// The plugin has ended: its series go.
     pub(crate) fn forget(&self, plugin: &str) {
-        self.0.plugins().remove(plugin);
+        self.0.plugins.lock().remove(plugin);
     }
 
     /// Everything, as a scrape shows it (OpenMetrics 1.0).
@@ -114,20 +117,14 @@ impl Metrics {
     }
 }
 
-impl Shared {
-    fn plugins(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<Meters>>> {
-        self.plugins.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let plugins = self.plugins();
+        let plugins = self.0.plugins.lock();
         for family in FAMILIES {
             let descriptor =
                 encoder.encode_descriptor(family.name, family.help, None, family.kind)?;
             let mut rows = Rows::new(descriptor);
-            for (plugin, meters) in &plugins {
+            for (plugin, meters) in &*plugins {
                 rows.of(family.labelled, plugin);
                 (family.rows)(meters, &mut rows)?;
             }
@@ -139,7 +136,7 @@ impl Collector for Metrics {
         );
         problems.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
         self.0.stores.encode(&mut encoder)?;
-        own::encode(&plugins, &mut encoder)?;
+        custom_metrics::encode(&plugins, &mut encoder)?;
         self.0.requests.encode(&mut encoder)?;
         process::encode(&mut encoder)
     }

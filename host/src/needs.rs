@@ -2,7 +2,11 @@
 //! to write.
 
 mod problems;
+mod readiness;
 mod wanted;
 
-pub use problems::{PrimaryKind, Problem, find as problems};
-pub use wanted::{Places, wanted};
+pub use problems::{GrantProblem, PrimaryKind};
+pub use readiness::{Readiness, lacks};
+pub use wanted::{CoverageQuery, wanted};
+
+use problems::find as problems;

@@ -28,7 +28,7 @@ pub use names::{finalizer_of, manager_for, manager_of};
 pub use owned::{ADOPTED_LABEL, SET_LABEL};
 use owned::{Owned, Tag, digest, managers, owned, owns_set_label};
 pub use page::Page;
-pub(crate) use parts::Parts;
+pub(crate) use parts::RawFields;
 pub use reference::ObjectRef;
 
 use crate::api::Resource;
@@ -51,12 +51,12 @@ pub struct Object {
 }
 
 impl Object {
-    /// Takes an object that is a tree; `None` if it is no object with a name.
+    /// Takes an object that is a tree; `None` if it is not an object with a name.
     pub fn new(object: &Value) -> Option<Self> {
         Self::parse(&object.to_string())
     }
 
-    /// Takes an object as the server sent it; `None` if it is no object with a name.
+    /// Takes an object as the server sent it; `None` if it is not an object with a name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::read(text, None, &Fields::default())
     }
@@ -69,8 +69,8 @@ impl Object {
     }
 
     fn read(text: &str, kind: Option<(&str, &str)>, fields: &Fields) -> Option<Self> {
-        let parts = Parts::of(text)?;
-        let inner = Parts::within(parts.get("metadata")?)?;
+        let parts = RawFields::of(text)?;
+        let inner = RawFields::within(parts.get("metadata")?)?;
         let metadata = Metadata::read(&inner)?;
         if metadata.key.name.is_empty() {
             return None;
@@ -118,7 +118,7 @@ impl Object {
         if let Some(tree) = tree_of(&text) {
             return fields.cut(&tree).to_string();
         }
-        let parts = Parts::of(&text).unwrap_or_default();
+        let parts = RawFields::of(&text).unwrap_or_default();
         let is_own = |name: &str| ![API_VERSION, KIND, METADATA].contains(&name);
         let mut json = "{".to_owned();
         let about = parts.iter().filter(|part| !is_own(part.name()));
@@ -160,16 +160,16 @@ impl Object {
     /// nested too deep is its text.
     pub(crate) fn unlike(&self, other: &Self) -> (Value, Value) {
         let texts = [self.json.text(), other.json.text()];
-        let [one, two] = texts.each_ref().map(|text| Parts::of(text));
+        let [one, two] = texts.each_ref().map(|text| RawFields::of(text));
         let (one, two) = (one.unwrap_or_default(), two.unwrap_or_default());
-        let unlike = Parts::unlike(&one, &two);
+        let unlike = RawFields::unlike(&one, &two);
         let wanted = |name: &str| name == KIND || name != METADATA && unlike(name);
-        let (mut before, mut after) = (one.shown(wanted), two.shown(wanted));
-        let inner = [&one, &two].map(|parts| Parts::within(parts.get(METADATA)?));
+        let (mut before, mut after) = (one.display(wanted), two.display(wanted));
+        let inner = [&one, &two].map(|parts| RawFields::within(parts.get(METADATA)?));
         if let [Some(one), Some(two)] = inner {
-            let unlike = Parts::unlike(&one, &two);
-            before.insert(METADATA.into(), Value::Object(one.shown(&unlike)));
-            after.insert(METADATA.into(), Value::Object(two.shown(&unlike)));
+            let unlike = RawFields::unlike(&one, &two);
+            before.insert(METADATA.into(), Value::Object(one.display(&unlike)));
+            after.insert(METADATA.into(), Value::Object(two.display(&unlike)));
         }
         (Value::Object(before), Value::Object(after))
     }
@@ -178,9 +178,9 @@ impl Object {
     /// into, they are not.
     pub(crate) fn is_alike(&self, other: &Self, fields: &Fields) -> bool {
         let texts = [self.json.text(), other.json.text()];
-        let [one, two] = texts.each_ref().map(|text| Parts::of(text));
+        let [one, two] = texts.each_ref().map(|text| RawFields::of(text));
         let (one, two) = (one.unwrap_or_default(), two.unwrap_or_default());
-        let unlike = Parts::unlike(&one, &two);
+        let unlike = RawFields::unlike(&one, &two);
         let wanted = |name: &str| name != METADATA && fields.begin_with(name) && unlike(name);
         match (one.tree(wanted), two.tree(wanted)) {
             (Some(one), Some(two)) => fields.same(&Value::Object(one), &Value::Object(two)),
@@ -191,8 +191,8 @@ impl Object {
     /// A tree of all but its metadata, for people: a field that is nested too deep is its text.
     pub(crate) fn but_metadata(&self) -> Value {
         let text = self.json.text();
-        let parts = Parts::of(&text).unwrap_or_default();
-        Value::Object(parts.shown(|name| name != METADATA))
+        let parts = RawFields::of(&text).unwrap_or_default();
+        Value::Object(parts.display(|name| name != METADATA))
     }
 
     /// The object as a tree; null if it is nested too deep for one, or too large.
@@ -204,14 +204,15 @@ impl Object {
 /// Writes what `fields` leave of those parts that `wanted` names.
 fn write_fields(
     to: &mut String,
-    parts: &Parts<'_>,
+    parts: &RawFields<'_>,
     fields: &Fields,
     wanted: impl Fn(&str) -> bool,
 ) {
     let wanted = |name: &str| wanted(name) && fields.begin_with(name);
-    let cut = match fields.is_all() {
-        true => None,
-        false => parts.tree(wanted),
+    let cut = if fields.is_all() {
+        None
+    } else {
+        parts.tree(wanted)
     };
     match cut.map(|tree| fields.cut(&Value::Object(tree))) {
         Some(Value::Object(kept)) => {
@@ -226,7 +227,7 @@ fn write_fields(
     }
 }
 
-fn text_of(parts: &Parts<'_>, name: &str) -> Option<String> {
+fn text_of(parts: &RawFields<'_>, name: &str) -> Option<String> {
     serde_json::from_str(parts.get(name)?.get()).ok()
 }
 

@@ -11,6 +11,8 @@ mod cancel;
 pub mod cluster;
 mod code_map;
 pub mod compiler;
+mod cpu_meter;
+mod custom_metrics;
 mod describe;
 mod description;
 mod engine;
@@ -20,8 +22,6 @@ mod functions;
 mod imports;
 mod limiter;
 mod load;
-mod measures;
-mod meter;
 mod outcome;
 mod proposals;
 mod redact;
@@ -45,11 +45,11 @@ pub use bindings::types::{Action, Failure, Progress, Request};
 pub use calls::HostCalls;
 pub use cancel::Cancel;
 pub use compiler::Compiler;
+pub use custom_metrics::{BUCKETS, CustomFamily, CustomMetrics, MetricKind, Number};
 pub use describe::Describe;
 pub use description::{Description, Need};
 pub use engine::{SLICE, SLOTS};
 pub use load::LoadError;
-pub use measures::{BUCKETS, Family, Kind, Measures, Number};
 pub(crate) use outcome::is_own_time;
 pub use outcome::{CallError, CallFailure, Called};
 pub use setup::{code_cache, sandboxes};
@@ -59,14 +59,14 @@ use crate::crashes::InFlight;
 use crate::digest::Digest;
 use crate::manifest::Limits;
 use crate::memory::{Account, Accounts, Budget};
-use crate::seams::{Either, Seams, Task, first};
+use crate::seams::{Seams, Task};
 use code_map::{CodeMap, CompiledComponent};
+use cpu_meter::{Cpu, Metered};
 use engine::Interruption;
 use executor::{Execution, InlineBudget};
-use meter::{Cpu, Metered};
-use outcome::{Asked, Report};
-use sandbox::{CallSetup, ImportBackend, State, sandbox};
-use shares::{Share, Shares};
+use outcome::{GuestCall, Report};
+use sandbox::{CallSetup, ImportBackend, SandboxState, sandbox};
+use shares::{Shares, VersionShare};
 use waited::Waited;
 
 /// How long a call that was told to stop has for it before it is dropped.
@@ -90,7 +90,7 @@ pub struct Sandboxes {
 struct WasmRuntime {
     engine: Engine,
     interruption: Interruption,
-    linker: Arc<Linker<State>>,
+    linker: Arc<Linker<SandboxState>>,
     images: CodeMap,
 }
 
@@ -114,7 +114,7 @@ struct Guest {
     account: Account,
     /// Decides where its calls run.
     trust: InlineBudget,
-    share: Arc<Share>,
+    share: Arc<VersionShare>,
 }
 
 impl Sandboxes {
@@ -132,7 +132,10 @@ impl Sandboxes {
         let engine = engine::engine(&seams.spawn)?;
         let mut linker = Linker::new(&engine);
         wasi::link(&mut linker)?;
-        bindings::Plugin::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
+        bindings::Plugin::add_to_linker::<SandboxState, HasSelf<SandboxState>>(
+            &mut linker,
+            |state| state,
+        )?;
         let workshop = WasmRuntime {
             engine,
             interruption: Interruption::of(&seams.spawn),
@@ -209,10 +212,10 @@ impl Sandboxes {
     async fn call(
         &self,
         guest: &Guest,
-        ask: Asked,
-        party: ImportBackend,
+        ask: GuestCall,
+        backend: ImportBackend,
         cancel: &Cancel,
-    ) -> Called<outcome::Answer> {
+    ) -> Called<outcome::GuestResult> {
         let Guest {
             name,
             digest,
@@ -224,7 +227,7 @@ impl Sandboxes {
             share,
         } = guest;
         let limits = *limits;
-        let throttled = match &party {
+        let throttled = match &backend {
             ImportBackend::Cluster(call) => Some(call.throttled()),
             ImportBackend::Nobody | ImportBackend::Recording(_) => None,
         };
@@ -244,20 +247,20 @@ impl Sandboxes {
         let waited = Waited::new(self.seams.clock);
         // This call's own: `cancel` is shared by all calls of the plugin.
         let stop = Cancel::default();
-        let (now, seed) = match &party {
+        let (now, seed) = match &backend {
             // A description must not depend on time or chance.
             ImportBackend::Nobody => (jiff::Timestamp::UNIX_EPOCH, [7; 32]),
             ImportBackend::Cluster(call) => {
                 let (now, seed) = (self.seams.clock.wall(), call.seed());
-                if let Some(tape) = call.tape() {
-                    tape.begins(now, seed);
+                if let Some(recorder) = call.recorder() {
+                    recorder.begins(now, seed);
                 }
                 (now, seed)
             }
             ImportBackend::Recording(player) => player.moment(),
         };
         let start = CallSetup {
-            party,
+            backend,
             plugin: name.clone(),
             config: config.clone(),
             now,
@@ -291,9 +294,10 @@ impl Sandboxes {
         let call = call.in_current_span();
         let mut placed = Execution::begin(call, trust, cpu.clone(), &self.seams.spawn);
         let in_time = self.seams.clock.within(limits.deadline, &mut placed);
-        let (late, report) = match first(in_time, cancel.stopped()).await {
-            Either::Left(report) => (report.is_none().then(|| waited.total()), report),
-            Either::Right(()) => (None, None),
+        let (late, report) = tokio::select! {
+            biased;
+            report = in_time => (report.is_none().then(|| waited.total()), report),
+            () = cancel.stopped() => (None, None),
         };
         let report = match report {
             Some(report) => Some(report),

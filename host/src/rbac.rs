@@ -16,16 +16,15 @@ use anyhow::{Context, anyhow, bail};
 use crate::api::is_cluster_scoped;
 use crate::error::Chain;
 use crate::flags::ObjectFormat;
-use crate::grants::block;
+use crate::grants::{Grant, block};
 use crate::manifest::{Plugin, line_of_grant};
-use crate::needs;
-use crate::needs::{Places, PrimaryKind, Problem, wanted};
+use crate::needs::{CoverageQuery, PrimaryKind, Readiness};
 use crate::plugin::{Describe, Description};
 use crate::seams::Seams;
 use crate::source::{Candidate, read_component, read_folder, unreadable};
 use crate::text::clean;
 pub use flags::RbacFlags;
-use objects::{Account, Printed};
+use objects::{HostAccount, Printed};
 pub use primary::{is_watched, plural as primary_plural};
 
 /// The longest path that a comment shows.
@@ -47,7 +46,7 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
     let problems = folder.problems.iter().map(ToString::to_string);
     let mut problems: Vec<String> = problems.collect();
     let describe = Describe::new(flags.code_cache, threads, &seams)?;
-    let account = Account {
+    let account = HostAccount {
         namespace: flags.namespace,
         name: flags.service_account,
     };
@@ -84,44 +83,38 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
 async fn roles(
     candidate: &Candidate,
     describe: &Describe,
-    account: &Account,
+    account: &HostAccount,
 ) -> Result<(Vec<Printed>, Vec<String>), Vec<String>> {
     let plugin = &candidate.document;
     let (name, file) = (&plugin.name, plugin.file.display().to_string());
     let description = component(describe, plugin).await;
     let description = description.map_err(|problem| vec![problem])?;
-    let missing = description.missing(&plugin.grants);
-    if !missing.is_empty() {
-        let plural = primary::plural(&description, &plugin.grants);
-        let plural = plural.unwrap_or_else(|_| description.likely_plural());
-        let places = Places {
-            primary: PrimaryKind::known(description.group(), &plural),
-            is_cluster_scoped: &is_cluster_scoped,
-        };
-        let advice = match wanted(&description, &plugin.grants, &places) {
-            Ok(grants) => format!(
-                "add it to spec.grants, if it is to have it:\n{}",
-                block(&grants, 4).trim_end()
-            ),
-            Err(never) => format!("some of that is never granted: {never}"),
-        };
-        return Err(vec![format!(
-            "{file}: plugin {name} needs what is not granted: {}; {advice}",
-            missing.join("; ")
-        )]);
-    }
     let of_plugin = |problem: String| format!("{file}: plugin {name}: {problem}");
+    let plural = primary::plural(&description, &plugin.grants);
+    let plural = plural.unwrap_or_else(|_| description.likely_plural());
+    let places = CoverageQuery {
+        primary: PrimaryKind::known(description.group(), &plural),
+        is_cluster_scoped: &is_cluster_scoped,
+    };
+    let readiness = Readiness::of(&description, &plugin.grants, &places);
+    let advice = |grants: &[Grant]| {
+        let block = block(grants, 4);
+        format!(
+            "add it to spec.grants, if it is to have it:\n{}",
+            block.trim_end()
+        )
+    };
+    if let Some(lack) = readiness.lack(advice) {
+        return Err(vec![format!("{file}: plugin {name} {lack}")]);
+    }
     let primary =
         primary::find(&description, &plugin.grants).map_err(|problem| vec![of_plugin(problem)])?;
-    let kind = PrimaryKind::known(&primary.group, &primary.plural);
-    let problems = needs::problems(&description, &plugin.grants, &kind, &is_cluster_scoped);
     let line = |index| line_of_grant(&candidate.text, name, index);
-    let said = |problem: &Problem| of_plugin(problem.text(line));
-    let (refused, notes): (Vec<_>, Vec<_>) = problems.iter().partition(|problem| problem.refuses);
+    let (refused, notes) = readiness.problems_told(line);
     if !refused.is_empty() {
-        return Err(refused.into_iter().map(said).collect());
+        return Err(refused.into_iter().map(of_plugin).collect());
     }
-    let notes = notes.into_iter().map(said).collect();
+    let notes = notes.into_iter().map(of_plugin).collect();
     let rules = rules::rules(&plugin.grants, &primary);
     let powers = rules::powers(&plugin.grants, &primary);
     let file = clean(&file, PATH);

@@ -2,7 +2,7 @@
 
 mod failures;
 
-pub use failures::Failures;
+pub use failures::FailureRecorder;
 pub use failures::component_of;
 
 use std::borrow::Cow;
@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::manifest::Limits;
-use crate::object::{ObjectRef, Parts};
-use crate::plugin::transcript::{Note, Reply, Transcript, Values};
+use crate::object::{ObjectRef, RawFields};
+use crate::plugin::transcript::{ImportCall, Reply, Transcript, Values};
 use crate::plugin::{Action, CallError, Failure, Plugin, Progress};
 use crate::text::{clean_lines, shell_word};
 
@@ -50,7 +50,7 @@ pub struct Recording {
     /// Where its random numbers began, in hexadecimal digits.
     seed: String,
     /// What it asked its host for, in order, and what it was answered.
-    pub calls: Vec<Note>,
+    pub calls: Vec<ImportCall>,
     /// How it ended.
     pub outcome: Outcome,
     /// Whether `seed` is another one: from the real one a value could be made again that the plugin had made.
@@ -116,7 +116,7 @@ pub(crate) struct Made<'a> {
     /// The object as the plugin was given it, as JSON.
     pub(crate) object: &'a str,
     pub(crate) attempt: u32,
-    pub reel: Transcript,
+    pub transcript: Transcript,
     pub(crate) outcome: Outcome,
 }
 
@@ -128,7 +128,7 @@ impl Recording {
             function,
             object,
             attempt,
-            reel,
+            transcript,
             outcome,
         } = made;
         let limits = plugin.limits();
@@ -151,9 +151,13 @@ impl Recording {
             function,
             attempt,
             object: serde_json::from_str(object).unwrap_or_else(|_| object.into()),
-            time: reel.began.to_string(),
-            seed: reel.seed.iter().map(|byte| format!("{byte:02x}")).collect(),
-            calls: reel.notes,
+            time: transcript.began.to_string(),
+            seed: transcript
+                .seed
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+            calls: transcript.notes,
             outcome,
             seed_hidden: false,
             hidden_values: 0,
@@ -223,9 +227,9 @@ impl Recording {
             bail!("{shown}: no recording is larger than {} MiB", LARGEST >> 20);
         }
         let text = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
-        let head: Head = serde_json::from_str(&text)
+        let head: RecordingHead = serde_json::from_str(&text)
             .with_context(|| format!("{shown} is no recording of a pass"))?;
-        let Head { api_version, kind } = head;
+        let RecordingHead { api_version, kind } = head;
         if (&*api_version, &*kind) != (API_VERSION, KIND) {
             bail!(
                 "{shown}: holds a {} of {}; this windlass plays {KIND} of {API_VERSION}: record the pass again",
@@ -236,13 +240,13 @@ impl Recording {
         let recording: Self = serde_json::from_str(&text)
             .with_context(|| format!("{shown} cannot be played: record the pass again"))?;
         recording
-            .reel()
+            .transcript()
             .with_context(|| format!("{shown} cannot be played"))?;
         Ok(recording)
     }
 
     /// What the host answered, to be played.
-    pub fn reel(&self) -> anyhow::Result<Transcript> {
+    pub fn transcript(&self) -> anyhow::Result<Transcript> {
         let began: Timestamp = self.time.parse().context("time is no time")?;
         let digits = self.seed.as_bytes().chunks_exact(2).map(|pair| {
             let pair = str::from_utf8(pair).ok()?;
@@ -299,7 +303,7 @@ impl Recording {
         let Value::String(text) = &self.object else {
             return Cow::Borrowed(&self.object);
         };
-        let parts = Parts::of(text).unwrap_or_default();
+        let parts = RawFields::of(text).unwrap_or_default();
         let head = parts.tree(|name| matches!(name, "kind" | "metadata"));
         Cow::Owned(Value::Object(head.unwrap_or_default()))
     }
@@ -308,7 +312,7 @@ impl Recording {
 /// What a document says of itself.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Head {
+struct RecordingHead {
     api_version: String,
     kind: String,
 }

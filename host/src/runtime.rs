@@ -20,10 +20,10 @@ use crate::informer::{Informers, Settings};
 use crate::lease::Times;
 use crate::metrics::Metrics;
 use crate::plugin::{Sandboxes, code_cache, sandboxes};
-use crate::recording::Failures;
+use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::shutdown;
-use crate::source::{Watch, unreadable};
+use crate::source::{FolderWatch, unreadable};
 use crate::status::StatusCollector;
 use crate::why::Finder;
 pub use flags::RunFlags;
@@ -33,16 +33,17 @@ pub use flags::RunFlags;
 /// # Errors
 /// The host cannot start, or has lost a lease.
 pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow::Result<()> {
-    let (watch, folder) = Watch::start(&flags.config, &seams)
+    let (watch, folder) = FolderWatch::start(&flags.config, &seams)
         .map_err(|error| anyhow!(unreadable(&flags.config, &error)))?;
     let times = flags.leases.times().map_err(anyhow::Error::msg)?;
     let cache = code_cache(flags.code_cache.clone())?;
     let last_good = flags.state_dir.as_deref().map(LastGood::open).transpose();
     let last_good =
         last_good.context("cannot use the state folder; name another one with --state-dir")?;
-    let failures = flags.record_failures.clone();
-    let failures = failures
-        .map(|folder| Failures::open(folder, &seams))
+    let failures = flags
+        .record_failures
+        .clone()
+        .map(|folder| FailureRecorder::open(folder, &seams))
         .transpose();
     let failures = failures
         .context("cannot use the folder for recordings; name another one with --record-failures")?;
@@ -58,7 +59,7 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
         probes: flags.health_probe_bind_address,
         status: flags.admin_bind_address,
     };
-    let means = Means {
+    let means = HostDependencies {
         api,
         namespace,
         cache,
@@ -81,8 +82,8 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
 }
 
 /// What a host is made with.
-pub struct Means {
-    /// The door to the API server.
+pub struct HostDependencies {
+    /// The connection to the API server.
     pub api: Api,
     /// The namespace of the leases.
     pub namespace: String,
@@ -101,7 +102,7 @@ pub struct Means {
     /// How long passes may take to end.
     pub grace: Duration,
     /// Where failed passes are recorded, if they are.
-    pub failures: Option<Failures>,
+    pub failures: Option<FailureRecorder>,
 }
 
 /// A host, and who can be asked about it.
@@ -116,8 +117,8 @@ pub struct Wired {
 }
 
 /// Puts a host together.
-pub fn wire(means: Means, seams: &Seams) -> Wired {
-    let Means {
+pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
+    let HostDependencies {
         api,
         namespace,
         cache,
@@ -130,10 +131,10 @@ pub fn wire(means: Means, seams: &Seams) -> Wired {
         failures,
     } = means;
     let metrics = Metrics::new(api.requests());
-    let (insights, records) = (ControllerHandles::default(), Archive::default());
+    let (handles, records) = (ControllerHandles::default(), Archive::default());
     let finder = Finder {
         metrics: metrics.clone(),
-        insights: insights.clone(),
+        handles: handles.clone(),
         api: api.clone(),
         leases: namespace.clone(),
         seams: seams.clone(),
@@ -142,7 +143,7 @@ pub fn wire(means: Means, seams: &Seams) -> Wired {
         host: identity.clone(),
         metrics: metrics.clone(),
         records: records.clone(),
-        insights: insights.clone(),
+        handles: handles.clone(),
         clock: seams.clock,
         began: seams.clock.now(),
     };
@@ -157,7 +158,7 @@ pub fn wire(means: Means, seams: &Seams) -> Wired {
         grace,
         records,
         metrics,
-        insights,
+        handles,
         failures,
         seams: seams.clone(),
         api,

@@ -9,7 +9,7 @@ pub struct Scene {
     play: Box<dyn FnOnce() -> Played>,
 }
 
-/// What is left of a scene. To drop it is no part of that: it may be 100,000 keys.
+/// What is left of a scene. To drop it is not part of that: it may be 100,000 keys.
 pub type Played = Box<dyn Any>;
 
 impl Scene {

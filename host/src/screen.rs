@@ -26,15 +26,15 @@ pub enum Tone {
 ///
 /// # Errors
 /// Nobody can hear it: the terminal is gone.
-pub fn say(tone: Tone, verb: &str, text: &str) -> io::Result<()> {
+pub fn print_status(tone: Tone, verb: &str, text: &str) -> io::Result<()> {
     write("", tone, verb, text)
 }
 
 /// The same, with the time of day before the verb.
 ///
 /// # Errors
-/// As [`say`].
-pub fn say_at(time: &str, tone: Tone, verb: &str, text: &str) -> io::Result<()> {
+/// As [`print_status`].
+pub fn print_status_at(time: &str, tone: Tone, verb: &str, text: &str) -> io::Result<()> {
     write(&format!("{time} "), tone, verb, text)
 }
 
@@ -55,9 +55,9 @@ fn write(front: &str, tone: Tone, verb: &str, text: &str) -> io::Result<()> {
 /// Says a line that belongs to the one before.
 ///
 /// # Errors
-/// As [`say`].
+/// As [`print_status`].
 pub fn go_on(text: &str) -> io::Result<()> {
-    say(Tone::Good, "", text)
+    print_status(Tone::Good, "", text)
 }
 
 /// The verb to the right, and each line of the text behind it, without what moves a cursor: some of it is a guest's. All

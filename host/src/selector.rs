@@ -39,7 +39,7 @@ struct Bound {
     than: i64,
 }
 
-/// Text that is no selector, or one that the API server refuses.
+/// Text that is not a selector, or one that the API server refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the label selector {text:?} is invalid: {why}")]
 pub struct BadSelector {
@@ -51,7 +51,7 @@ impl LabelSelector {
     /// Reads a selector; empty text selects all.
     ///
     /// # Errors
-    /// Text that is no selector.
+    /// Text that is not a selector.
     pub fn parse(text: &str) -> Result<Self, BadSelector> {
         let bad = |why: String| BadSelector {
             text: text.chars().take(200).collect(),
@@ -106,9 +106,12 @@ impl LabelSelector {
 impl Bound {
     fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
         let held = labels.get(&self.key).and_then(|held| held.parse().ok());
-        held.is_some_and(|held: i64| match self.above {
-            true => held > self.than,
-            false => held < self.than,
+        held.is_some_and(|held: i64| {
+            if self.above {
+                held > self.than
+            } else {
+                held < self.than
+            }
         })
     }
 }
@@ -173,7 +176,7 @@ fn term(text: &str) -> Option<Term> {
     }
 }
 
-/// A comparison of numbers. Text that is none is no expression either.
+/// A comparison of numbers. Text that is none is not an expression either.
 fn bound(text: &str) -> Option<Bound> {
     let (key, than) = text.split_once(['>', '<'])?;
     Some(Bound {

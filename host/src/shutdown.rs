@@ -7,11 +7,11 @@ use std::future::pending;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::seams::{Seams, Task, first};
+use crate::seams::{Seams, Task};
 
 /// How far the end has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub enum ShutdownPhase {
     /// Everything runs.
     Run,
     /// Passes that run may end, no new ones begin.
@@ -21,23 +21,23 @@ pub enum Phase {
 }
 
 /// The phase, to be waited for.
-pub type Phases = watch::Receiver<Phase>;
+pub type Phases = watch::Receiver<ShutdownPhase>;
 
 /// Listens for signals. The sender can move the phase on as well.
 ///
 /// # Errors
 /// The operating system refused.
-pub fn listen(seams: &Seams) -> std::io::Result<(watch::Sender<Phase>, Phases, Task)> {
-    let (sender, phases) = watch::channel(Phase::Run);
+pub fn listen(seams: &Seams) -> std::io::Result<(watch::Sender<ShutdownPhase>, Phases, Task)> {
+    let (sender, phases) = watch::channel(ShutdownPhase::Run);
     let mut signals = Signals::listen()?;
     let announce = sender.clone();
     let task = seams.spawn.task(async move {
         signals.next().await;
         tracing::info!("stopping: running passes may end; signal again to abort them");
-        advance(&announce, Phase::Drain);
+        advance(&announce, ShutdownPhase::Drain);
         signals.next().await;
         tracing::warn!("aborting running passes");
-        advance(&announce, Phase::Abort);
+        advance(&announce, ShutdownPhase::Abort);
     });
     Ok((sender, phases, task))
 }
@@ -52,7 +52,7 @@ pub fn signalled() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 /// Moves on to `phase`; never back.
-pub fn advance(sender: &watch::Sender<Phase>, phase: Phase) {
+pub fn advance(sender: &watch::Sender<ShutdownPhase>, phase: ShutdownPhase) {
     sender.send_if_modified(|held| {
         let on = phase > *held;
         *held = phase.max(*held);
@@ -61,7 +61,7 @@ pub fn advance(sender: &watch::Sender<Phase>, phase: Phase) {
 }
 
 /// Waits until `phase` or a later one is reached.
-pub async fn reached(phases: &Phases, phase: Phase) {
+pub async fn reached(phases: &Phases, phase: ShutdownPhase) {
     let mut phases = phases.clone();
     if phases.wait_for(|held| *held >= phase).await.is_err() {
         // Nobody can end the host any more, so nobody has.
@@ -81,9 +81,10 @@ impl Signals {
     fn listen() -> std::io::Result<Self> {
         // Who cannot be asked ignores nothing.
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let hangup = match ignores_hangup(&status) {
-            true => None,
-            false => Some(signal(SignalKind::hangup())?),
+        let hangup = if ignores_hangup(&status) {
+            None
+        } else {
+            Some(signal(SignalKind::hangup())?)
         };
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -99,7 +100,12 @@ impl Signals {
                 None => pending().await,
             }
         };
-        first(first(self.terminate.recv(), self.interrupt.recv()), hangup).await;
+        tokio::select! {
+            biased;
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            _ = hangup => {}
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Plugins as files: the config folder, its documents and the components beside them.
 //!
-//! - The folder is watched, and what counts is content: a file that was touched is no news.
+//! - The folder is watched, and what counts is content: a file that was touched is not news.
 //! - A file that is being written is left alone until it is whole; until then what was known of it
 //!   stands.
 //! - A document that is wrong, or a name that is there twice, costs that plugin alone.
@@ -16,9 +16,9 @@ use std::path::Path;
 
 pub use component::LARGEST_FILE;
 pub use component::{is_packed_name, packed, read_file};
-pub use folder::{Candidate, Folder, Problem, read_component, read_folder};
+pub use folder::{Candidate, FileProblem, Folder, read_component, read_folder};
 pub use text::{NOT_A_FILE, change_text, is_file, text_of};
-pub use watch::Watch;
+pub use watch::FolderWatch;
 
 /// What a person is told of a config folder that cannot be read at the start.
 pub(crate) fn unreadable(folder: &Path, error: &io::Error) -> String {

@@ -5,8 +5,8 @@ mod traces;
 
 use std::io::{self, IsTerminal, Write, stderr};
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::filter::{FilterExt, LevelFilter, Targets, filter_fn};
 use tracing_subscriber::layer::{Filter, SubscriberExt};
@@ -41,11 +41,11 @@ const MOST: usize = 64 << 10;
 static HELD: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 /// The end of a log that is held back.
-struct Held;
+struct BufferedLog;
 
-impl Write for Held {
+impl Write for BufferedLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = HELD.lock();
         let room = MOST.saturating_sub(held.len()).min(bytes.len());
         held.extend_from_slice(bytes.get(..room).unwrap_or_default());
         Ok(bytes.len())
@@ -63,26 +63,29 @@ pub struct LogSettings {
     pub format: Option<LogFormat>,
     /// A level, or a filter such as `info,plugin=debug`.
     pub filter: String,
-    /// Whether it is kept for [`taken`] and not written.
+    /// Whether it is kept for [`take_buffered`] and not written.
     pub is_held_back: bool,
     /// The collector of traces, if there is one.
     pub traces: Option<Endpoint>,
 }
 
 /// Takes what was held back, for who tells it when something has failed.
-pub fn taken() -> String {
-    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+pub fn take_buffered() -> String {
+    let mut held = HELD.lock();
     String::from_utf8_lossy(&std::mem::take(&mut *held)).into_owned()
 }
 
-/// Starts the log, which is for [`taken`] if it is held back, and traces, if somebody wants them.
+/// Starts the log, which is for [`take_buffered`] if it is held back, and traces, if somebody wants them.
 ///
 /// # Errors
 /// Traces cannot be sent.
 pub fn start(settings: &LogSettings, seams: &Seams) -> anyhow::Result<Option<Traces>> {
     let filter = wanted(&settings.filter)?;
-    let traces = settings.traces.as_ref();
-    let traces = traces.map(|to| Traces::start(to, seams)).transpose()?;
+    let traces = settings
+        .traces
+        .as_ref()
+        .map(|to| Traces::start(to, seams))
+        .transpose()?;
     let log = log(settings.format, settings.is_held_back);
     // No `Option` of a layer: where it is none, `tracing::enabled!` says that all is.
     let mut layers: Vec<BoxedLayer> = vec![log.with_filter(filter).boxed()];
@@ -107,7 +110,7 @@ pub fn start(settings: &LogSettings, seams: &Seams) -> anyhow::Result<Option<Tra
 /// Reads a filter of the log.
 ///
 /// # Errors
-/// It is none. So is a word that is no level: it would stand for a target, and nothing else would be logged.
+/// It is none. So is a word that is not a level: it would stand for a target, and nothing else would be logged.
 pub fn filter(text: &str) -> Result<String, String> {
     let parts: Vec<_> = text.split(',').map(str::trim).collect();
     let is_level = |part: &str| !part.is_empty() && LevelFilter::from_str(part).is_ok();
@@ -143,14 +146,15 @@ where
 {
     if is_held {
         let log = fmt::layer().with_ansi(false).with_target(false);
-        return log.without_time().with_writer(|| Held).boxed();
+        return log.without_time().with_writer(|| BufferedLog).boxed();
     }
     let terminal = stderr().is_terminal();
     // A terminal that is gone takes no complaints either: saying so on it would panic.
     let log = fmt::layer().with_writer(stderr).log_internal_errors(false);
-    let usual = match terminal {
-        true => LogFormat::Text,
-        false => LogFormat::Json,
+    let usual = if terminal {
+        LogFormat::Text
+    } else {
+        LogFormat::Json
     };
     match format.unwrap_or(usual) {
         LogFormat::Text => log.with_ansi(terminal).with_target(false).boxed(),

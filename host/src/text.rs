@@ -1,11 +1,13 @@
 //! Text from elsewhere, made fit to be shown; times and sizes as people say them; and the nearest name to a wrong one.
 
 mod invisible;
+mod log_once;
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use invisible::is_invisible;
+pub use log_once::LogOnce;
 use similar::{ChangeTag, TextDiff};
 
 /// Lines around a difference.
@@ -38,26 +40,29 @@ pub fn clean(text: &str, limit: usize) -> String {
 /// `text` without the characters that [`clean`] removes and puts nothing in the place of.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_gone = |c: char| c == '\r' || is_invisible(c);
-    match text.contains(is_gone) {
-        true => Cow::Owned(text.chars().filter(|c| !is_gone(*c)).collect()),
-        false => Cow::Borrowed(text),
+    if text.contains(is_gone) {
+        Cow::Owned(text.chars().filter(|c| !is_gone(*c)).collect())
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
 /// As [`clean`], for a name, which is short: it is mostly shown as it is.
 pub fn clean_name(name: &str) -> Cow<'_, str> {
-    match name.chars().any(|c| c.is_control() || is_invisible(c)) {
-        true => Cow::Owned(clean(name, usize::MAX)),
-        false => Cow::Borrowed(name),
+    if name.chars().any(|c| c.is_control() || is_invisible(c)) {
+        Cow::Owned(clean(name, usize::MAX))
+    } else {
+        Cow::Borrowed(name)
     }
 }
 
 /// `word` as a shell takes it: quoted, if it needs that.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@,".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => Cow::Borrowed(word),
-        false => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
     }
 }
 
@@ -77,7 +82,7 @@ pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
 }
 
 /// A time as people say it: `300 µs`, `3 ms`, `1.5 s`, `2 min`, `9h58m`.
-pub fn spell(time: Duration) -> String {
+pub fn format_duration(time: Duration) -> String {
     let (seconds, millis) = (time.as_secs(), time.subsec_millis());
     match seconds {
         0 if millis == 0 && !time.is_zero() => format!("{} µs", time.subsec_micros()),
@@ -200,9 +205,9 @@ mod tests {
             (35_880_000, "9h58m"),
         ];
         for (millis, said) in cases {
-            assert_eq!(spell(Duration::from_millis(millis)), said);
+            assert_eq!(format_duration(Duration::from_millis(millis)), said);
         }
-        assert_eq!(spell(Duration::from_micros(420)), "420 µs");
+        assert_eq!(format_duration(Duration::from_micros(420)), "420 µs");
     }
 
     #[test]

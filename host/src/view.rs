@@ -5,15 +5,15 @@
 
 mod applied;
 mod authors;
+#[cfg(feature = "benchmarks")]
+pub(crate) mod benchmarks;
 mod difference;
 mod effect;
 mod event_mapper;
 mod informed;
 mod journal;
-#[cfg(feature = "measured")]
-pub(crate) mod measured;
+mod location;
 mod own_writes;
-mod place;
 mod reads;
 mod shares;
 #[cfg(test)]
@@ -24,26 +24,27 @@ mod wake_reason;
 mod write;
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
 pub use applied::Applied;
 use applied::Applies;
 use authors::Authors;
 pub use difference::{Difference, Hide};
-pub use effect::Sent;
+pub use effect::SentWrite;
 use event_mapper::EventMapper;
 use journal::Journals;
-pub use journal::{End, Journal, Saw, Wrote};
+pub use journal::{Journal, Saw, WriteOutcome, Wrote};
+use location::ObjectLocation;
 use own_writes::OwnWrites;
-use place::Place;
+use parking_lot::{Mutex, RwLock};
 use reads::Reads;
-use shares::{Share, answers};
+use shares::{WatchedResource, answers};
 use unselected::Unselected;
 pub use wake_reason::{Enqueue, WakeReason};
 pub use write::Write;
 
 use crate::api::Resource;
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::informer::{Change, Subscription};
 use crate::memory::Account;
 use crate::object::{ApplyScope, Fields, Key, Object};
@@ -70,40 +71,50 @@ pub struct WatchSpec {
     pub watches: BTreeSet<(String, String)>,
 }
 
-/// Who is told of the keys to run.
-pub type Wake = Box<dyn Fn(Enqueue) + Send + Sync>;
+/// Where a view puts the keys that are to run: the work queue of its controller.
+pub trait KeyQueue: Send + Sync {
+    /// Marks a key as needing work. Called under the lock of an informer's store.
+    fn enqueue(&self, wakeup: Enqueue);
+}
+
+/// The queue of a view whose keys nobody runs.
+struct NoQueue;
+
+impl KeyQueue for NoQueue {
+    fn enqueue(&self, _: Enqueue) {}
+}
 
 /// A field manager, and what it wrote.
-pub type Slot = (String, ApplyScope);
+pub type FieldOwner = (String, ApplyScope);
 
 /// Names an object.
-type Name = (Resource, Key);
+type ObjectId = (Resource, Key);
 
 /// One plugin's view.
 pub struct View {
-    outlook: WatchSpec,
+    watch_spec: WatchSpec,
     /// What is watched; only what has had its first list.
-    watched: RwLock<HashMap<Resource, Share>>,
+    watched: RwLock<HashMap<Resource, WatchedResource>>,
     /// Primaries that carry the plugin's finalizer, also outside its selector: metadata alone.
-    strays: RwLock<Vec<Arc<Subscription>>>,
+    with_finalizer: RwLock<Vec<Arc<Subscription>>>,
     unselected: Unselected,
     applies: Mutex<Applies>,
-    own: Mutex<OwnWrites<Name, Key>>,
+    own: Mutex<OwnWrites<ObjectId, Key>>,
     reads: Mutex<Reads>,
     authors: Mutex<Authors>,
     journals: Mutex<Journals>,
     /// Keys that run when something more is watched.
     waiting: Mutex<BTreeSet<Key>>,
     wakes: EventMapper,
-    wake: Wake,
+    queue: Arc<dyn KeyQueue>,
 }
 
 impl View {
-    /// A view of nothing yet. It tells `wake` of the keys to run, and what it keeps counts on `account`.
-    pub fn new(outlook: WatchSpec, wake: Wake, account: &Account) -> Self {
+    /// A view of nothing yet. It puts the keys that are to run into `queue`, and what it keeps counts on `account`.
+    pub fn new(watch_spec: WatchSpec, queue: Arc<dyn KeyQueue>, account: &Account) -> Self {
         Self {
             watched: RwLock::default(),
-            strays: RwLock::default(),
+            with_finalizer: RwLock::default(),
             unselected: Unselected::default(),
             applies: Mutex::default(),
             own: Mutex::default(),
@@ -111,15 +122,15 @@ impl View {
             authors: Mutex::new(Authors::on(account)),
             journals: Mutex::default(),
             waiting: Mutex::default(),
-            wakes: EventMapper::new(outlook.primary.clone(), outlook.spec_change_only),
-            outlook,
-            wake,
+            wakes: EventMapper::new(watch_spec.primary.clone(), watch_spec.spec_change_only),
+            watch_spec,
+            queue,
         }
     }
 
     /// A view without informers: every read goes to the API server, and nobody is woken.
-    pub fn unwatched(outlook: WatchSpec) -> Self {
-        Self::new(outlook, Box::new(drop), &Account::unlimited())
+    pub fn unwatched(watch_spec: WatchSpec) -> Self {
+        Self::new(watch_spec, Arc::new(NoQueue), &Account::unlimited())
     }
 
     /// Whether the store answers for this object.
@@ -135,7 +146,7 @@ impl View {
 
     /// The plugin's finalizer.
     pub fn finalizer(&self) -> &str {
-        &self.outlook.finalizer
+        &self.watch_spec.finalizer
     }
 
     /// Whether the store answers for all objects in `namespace`, or everywhere.
@@ -180,32 +191,32 @@ impl View {
     }
 
     /// A primary that is not in the store, but carries the plugin's finalizer.
-    pub fn stray(&self, key: &Key) -> Option<Object> {
-        let strays = self.stray_informers();
+    pub fn unselected(&self, key: &Key) -> Option<Object> {
+        let unselected = self.finalizer_informers();
         let all = |informer: &&Arc<Subscription>| answers(informer, key.namespace.as_deref());
-        strays.iter().find(all)?.get(key)
+        unselected.iter().find(all)?.get(key)
     }
 
     /// Runs all primaries that the plugin is to look after again: low, but for those that are being deleted.
     pub fn rerun_all(&self, why: &WakeReason) {
         let going = self.primaries_that(|object| object.metadata.deleting);
         for key in self.primaries_that(|_| true) {
-            let low = going.binary_search(&key).is_err() || bugs::is(Bug::DeletionsRunLow);
+            let low = bug!(DeletionsRunLow, going.binary_search(&key).is_err(), true);
             let why = why.clone();
-            (self.wake)(Enqueue { key, why, low });
+            self.queue.enqueue(Enqueue { key, why, low });
         }
     }
 
     /// How many primaries carry the plugin's finalizer.
     pub fn finalizers(&self) -> usize {
-        self.primaries_that(|object| object.metadata.has_finalizer(&self.outlook.finalizer))
+        self.primaries_that(|object| object.metadata.has_finalizer(&self.watch_spec.finalizer))
             .len()
     }
 
     fn primaries_that(&self, wanted: impl Fn(&Object) -> bool) -> Vec<Key> {
         let everything = LabelSelector::default();
-        let mut informers = self.informers(&self.outlook.primary);
-        informers.extend(self.stray_informers());
+        let mut informers = self.informers(&self.watch_spec.primary);
+        informers.extend(self.finalizer_informers());
         let lists = informers.iter();
         let objects = lists.flat_map(|informer| informer.list(None, &everything));
         let keys = objects
@@ -229,19 +240,19 @@ impl View {
         resource: &Resource,
         key: &Key,
         by: &Key,
-        extent: ApplyScope,
+        apply_scope: ApplyScope,
     ) -> Write {
         Write::begin(
             self.clone(),
             (resource.clone(), key.clone()),
             by.clone(),
-            extent,
+            apply_scope,
         )
     }
 
     fn wake(&self, key: Key, why: WakeReason) {
         let low = false;
-        (self.wake)(Enqueue { key, why, low });
+        self.queue.enqueue(Enqueue { key, why, low });
     }
 
     /// Takes in what the API server answered to a read by the key `by`, which is woken if its own
@@ -280,8 +291,8 @@ impl View {
         then: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
         match self.place(resource, &object.metadata.key) {
-            Place::Held(store) => store.learn(object.clone(), then),
-            Place::Unselected(_) | Place::Unheld(_) => then(None),
+            ObjectLocation::Held(store) => store.learn(object.clone(), then),
+            ObjectLocation::Unselected(_) | ObjectLocation::Unheld(_) => then(None),
         }
     }
 
@@ -301,11 +312,11 @@ impl View {
         &self,
         resource: &Resource,
         key: &Key,
-        slot: &Slot,
+        slot: &FieldOwner,
         intent: &[u8; 32],
     ) -> Option<Object> {
         let held = self.get(resource, key)?;
-        let applies = self.applies();
+        let applies = self.applies.lock();
         let last = applies.last(resource, key, slot)?;
         last.still_holds(intent, slot, &held).then_some(held)
     }
@@ -315,7 +326,7 @@ impl View {
     pub fn puts_back(&self, resource: &Resource, key: &Key, owner: &str) -> bool {
         match self.get(resource, key) {
             Some(child) => child.metadata.owners.iter().all(|held| held.uid != owner),
-            None => self.applies().has_gone(resource, key),
+            None => self.applies.lock().has_gone(resource, key),
         }
     }
 
@@ -323,7 +334,9 @@ impl View {
     pub fn applied(&self, resource: &Resource, key: &Key, applied: Applied) {
         if let Some(held) = self.get(resource, key) {
             // The store's own key: it is there already.
-            self.applies().insert(resource, &held.metadata.key, applied);
+            self.applies
+                .lock()
+                .insert(resource, &held.metadata.key, applied);
         }
     }
 
@@ -334,7 +347,7 @@ impl View {
         if let Some(old) = &change.old
             && uid(&change.old) != uid(&change.new)
         {
-            self.applies().forget(resource, &old.metadata.key);
+            self.applies.lock().forget(resource, &old.metadata.key);
         }
     }
 
@@ -346,33 +359,13 @@ impl View {
     /// What the plugin declared that it reads of `resource`.
     fn fields_of(&self, resource: &Resource) -> Option<&Fields> {
         let fields = self
-            .outlook
+            .watch_spec
             .fields
             .get(&(resource.group.clone(), resource.plural.clone()));
         fields.filter(|fields| **fields != Fields::default())
     }
 
-    fn applies(&self) -> MutexGuard<'_, Applies> {
-        self.applies.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn reads(&self) -> MutexGuard<'_, Reads> {
-        self.reads.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, BTreeSet<Key>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn journals(&self) -> MutexGuard<'_, Journals> {
-        self.journals.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn own(&self) -> MutexGuard<'_, OwnWrites<Name, Key>> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is_selected_primary(&self, resource: &Resource) -> bool {
-        self.outlook.selects && *resource == self.outlook.primary
+        self.watch_spec.selects && *resource == self.watch_spec.primary
     }
 }

@@ -10,14 +10,14 @@ mod answer;
 mod dot;
 mod find;
 mod left;
+mod live_object;
 mod reason;
 mod text;
-mod truth;
 
-pub use answer::{Answer, FieldAnswer, PassAnswer, PluginAnswer, Written};
+pub use answer::{Explanation, FieldAnswer, PassAnswer, PluginAnswer, WriteAnswer};
 pub use dot::dot;
 pub use find::{Finder, Question};
 pub use left::Left;
+pub use live_object::LiveObject;
 pub use reason::{Reason, judge};
 pub use text::text;
-pub use truth::Truth;

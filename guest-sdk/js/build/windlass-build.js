@@ -42,7 +42,7 @@ function common(one, other) {
 function label(name) {
   const label = name.replace(/^@[^/]*\//, "");
   if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(label)) return label;
-  throw new Error(`package.json: the name ${name} is no DNS label: use a-z, 0-9 and -`);
+  throw new Error(`package.json: the name ${name} is not a DNS label: use a-z, 0-9 and -`);
 }
 
 /**
@@ -108,7 +108,7 @@ async function run() {
   const bytes = await component(realpathSync(resolve(positionals[0] ?? main("package.json"))));
   const output = resolve(values.output);
   mkdirSync(dirname(output), { recursive: true });
-  // Whoever reads the file sees the old one or the new one.
+  // A reader of the file sees the old one or the new one.
   writeFileSync(`${output}.${process.pid}`, output.endsWith(".gz") ? gzipSync(bytes) : bytes);
   renameSync(`${output}.${process.pid}`, output);
 }

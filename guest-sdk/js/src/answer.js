@@ -26,7 +26,7 @@ export function pending(wait) {
   return { tag: /** @type {const} */ ("pending"), val: millis(wait) };
 }
 
-/** The reconciler's own no, with a text for people. */
+/** A failure that the reconciler reports, with a text for people. */
 export class Failure extends Error {
   /**
    * @param {"transient" | "terminal"} kind

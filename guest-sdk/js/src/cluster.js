@@ -3,24 +3,24 @@
 import { ClusterError, doing, doingSet } from "./failed.js";
 import { child, reference, title } from "./object.js";
 
-/** @typedef {import("@windlass/sdk").Door} Door */
+/** @typedef {import("@windlass/sdk").HostImports} HostImports */
 /** @typedef {import("@windlass/sdk").KubernetesObject} KubernetesObject */
 /** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
 
 /**
- * Everything that a reconciler can do beyond computing. Behind its door is the host, or a
+ * Everything that a reconciler can do beyond computing. Its imports lead to the host, or to a
  * `FakeCluster` in tests.
  */
 export class Cluster {
-  /** @type {Door} */
-  #door;
+  /** @type {HostImports} */
+  #imports;
 
   /** @type {Record<string, any> | undefined} */
   #config;
 
-  /** @param {Door} door */
-  constructor(door) {
-    this.#door = door;
+  /** @param {HostImports} imports */
+  constructor(imports) {
+    this.#imports = imports;
   }
 
   /**
@@ -31,7 +31,7 @@ export class Cluster {
    */
   get(target, { subresource, consistency = "stored" } = {}) {
     const name = reference(target);
-    return doing(`get ${title(name)}`, () => this.#door.get(name, subresource, consistency));
+    return doing(`get ${title(name)}`, () => this.#imports.get(name, subresource, consistency));
   }
 
   /**
@@ -47,7 +47,9 @@ export class Cluster {
    * @param {import("@windlass/sdk").ListQuery} query
    */
   list(query) {
-    return doing(`list ${query.kind}`, () => this.#door.list({ consistency: "stored", ...query }));
+    return doing(`list ${query.kind}`, () =>
+      this.#imports.list({ consistency: "stored", ...query }),
+    );
   }
 
   /**
@@ -55,7 +57,7 @@ export class Cluster {
    * @param {KubernetesObject} object
    */
   apply(object) {
-    return doing(`apply ${title(object)}`, () => this.#door.apply(object));
+    return doing(`apply ${title(object)}`, () => this.#imports.apply(object));
   }
 
   /**
@@ -67,7 +69,7 @@ export class Cluster {
     const { apiVersion, kind, namespace, name } = reference(object);
     const metadata = { name, ...(namespace && { namespace }) };
     const body = { apiVersion, kind, metadata, status };
-    doing(`apply the status of ${title(object)}`, () => this.#door.applyStatus(body));
+    doing(`apply the status of ${title(object)}`, () => this.#imports.applyStatus(body));
   }
 
   /**
@@ -77,7 +79,7 @@ export class Cluster {
    * @param {KubernetesObject[]} children
    */
   applySet(children) {
-    return doingSet(children.map(title), () => this.#door.applySet(children));
+    return doingSet(children.map(title), () => this.#imports.applySet(children));
   }
 
   /**
@@ -86,7 +88,7 @@ export class Cluster {
    * @param {KubernetesObject} object
    */
   create(object) {
-    return doing(`create ${title(object)}`, () => this.#door.create(object));
+    return doing(`create ${title(object)}`, () => this.#imports.create(object));
   }
 
   /**
@@ -98,7 +100,7 @@ export class Cluster {
   createSubresource(parent, subresource, object) {
     const name = reference(parent);
     return doing(`post to ${subresource} of ${title(name)}`, () =>
-      this.#door.createSubresource(name, subresource, object),
+      this.#imports.createSubresource(name, subresource, object),
     );
   }
 
@@ -111,7 +113,7 @@ export class Cluster {
    */
   patch(target, patch, { subresource } = {}) {
     const name = reference(target);
-    return doing(`patch ${title(name)}`, () => this.#door.patch(name, subresource, patch));
+    return doing(`patch ${title(name)}`, () => this.#imports.patch(name, subresource, patch));
   }
 
   /**
@@ -129,7 +131,7 @@ export class Cluster {
    */
   deleteWith(target, options) {
     const name = reference(target);
-    doing(`delete ${title(name)}`, () => this.#door.delete(name, options));
+    doing(`delete ${title(name)}`, () => this.#imports.delete(name, options));
   }
 
   /**
@@ -137,7 +139,7 @@ export class Cluster {
    * @param {import("@windlass/sdk").Event} event
    */
   event(event) {
-    this.#door.event(event);
+    this.#imports.event(event);
   }
 
   /**
@@ -148,7 +150,7 @@ export class Cluster {
    */
   log(level, message, fields = {}) {
     const pairs = Object.entries(fields).map(([key, value]) => ({ key, value: String(value) }));
-    this.#door.log(level, message, pairs);
+    this.#imports.log(level, message, pairs);
   }
 
   /**
@@ -167,7 +169,7 @@ export class Cluster {
    * @param {number} [by]
    */
   count(name, labels = {}, by = 1) {
-    this.#door.metric("add", name, pairs(labels), by);
+    this.#imports.metric("add", name, pairs(labels), by);
   }
 
   /**
@@ -177,7 +179,7 @@ export class Cluster {
    * @param {Record<string, unknown>} [labels]
    */
   gauge(name, to, labels = {}) {
-    this.#door.metric("set", name, pairs(labels), to);
+    this.#imports.metric("set", name, pairs(labels), to);
   }
 
   /**
@@ -187,18 +189,18 @@ export class Cluster {
    * @param {Record<string, unknown>} [labels]
    */
   observe(name, value, labels = {}) {
-    this.#door.metric("observe", name, pairs(labels), value);
+    this.#imports.metric("observe", name, pairs(labels), value);
   }
 
   /** The operator's configuration; empty if there is none. */
   get config() {
-    this.#config ??= this.#door.config();
+    this.#config ??= this.#imports.config();
     return this.#config;
   }
 
   /** When this call began: RFC 3339 in UTC, with milliseconds. Does not move during the call. */
   now() {
-    return this.#door.now();
+    return this.#imports.now();
   }
 
   /**
@@ -206,7 +208,7 @@ export class Cluster {
    * start. For logs and for giving up: the host computes the delay of the next try.
    */
   get attempt() {
-    return this.#door.attempt();
+    return this.#imports.attempt();
   }
 
   /**

@@ -91,7 +91,7 @@ function mistake(declaration) {
     return 'watches must be an API version and a kind: ["apps/v1", "Deployment"]';
   }
   if (group(watches[0]) === "" && watches[0].includes(".")) {
-    return `${watches[0]} is no API version: the group's version is missing, as in example.dev/v1`;
+    return `${watches[0]} is not an API version: the group's version is missing, as in example.dev/v1`;
   }
   if (trigger !== undefined && trigger !== "any-change" && trigger !== "spec-change") {
     return 'trigger must be "any-change" or "spec-change"';

@@ -44,7 +44,7 @@ export class SetError extends Error {
 }
 
 /**
- * What a door throws instead of carrying out a call, in the form that the bindings give it.
+ * What the host throws instead of carrying out a call, in the form that the bindings give it.
  * @param {import("@windlass/sdk").Code} tag
  * @param {string} [val]
  */
@@ -53,7 +53,7 @@ export function refusal(tag, val) {
 }
 
 /**
- * What a door throws for a set, in the form that the bindings give it.
+ * What the host throws for a set, in the form that the bindings give it.
  * @param {{ index?: number, error: { tag: import("@windlass/sdk").Code, val?: string } }[]} payload
  */
 export function setRefusal(payload) {

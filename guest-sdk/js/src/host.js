@@ -9,7 +9,7 @@ import metrics from "windlass:plugin/metrics@0.1.0";
 
 /** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
 
-/** All but what the request of each call says. @type {Omit<import("@windlass/sdk").Door, "attempt">} */
+/** All but what the request of each call says. @type {Omit<import("@windlass/sdk").HostImports, "attempt">} */
 export const host = {
   get(target, subresource, consistency) {
     return JSON.parse(cluster.get(named(target), subresource ?? null, consistency));

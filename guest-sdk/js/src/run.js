@@ -5,7 +5,7 @@ import { Cluster } from "./cluster.js";
 import { ClusterError, SetError } from "./failed.js";
 import { place } from "./place.js";
 
-/** @typedef {import("@windlass/sdk").Door} Door */
+/** @typedef {import("@windlass/sdk").HostImports} HostImports */
 
 /**
  * Calls `reconcile` or `finalize` of `plugin` for `object`. The author's files lie in `root`.
@@ -16,16 +16,16 @@ import { place } from "./place.js";
  * @param {import("@windlass/sdk").Declaration} plugin
  * @param {"reconcile" | "finalize"} step
  * @param {any} object
- * @param {Door} door
+ * @param {HostImports} imports
  * @param {string} root
  * @throws {{ tag: "transient" | "terminal", val: string }}
  */
-export function run(plugin, step, object, door, root) {
+export function run(plugin, step, object, imports, root) {
   try {
-    const answer = plugin[step]?.(object, new Cluster(door));
+    const answer = plugin[step]?.(object, new Cluster(imports));
     return checked(step, answer);
   } catch (error) {
-    throw failure(error, door, root);
+    throw failure(error, imports, root);
   }
 }
 
@@ -48,10 +48,10 @@ function checked(step, answer) {
 
 /**
  * @param {unknown} error
- * @param {Door} door
+ * @param {HostImports} imports
  * @param {string} root
  */
-function failure(error, door, root) {
+function failure(error, imports, root) {
   if (error instanceof Failure) return { tag: error.kind, val: error.message };
   if (error instanceof ClusterError || error instanceof SetError) {
     const parts = error instanceof SetError ? error.failures.map((part) => part.error) : [error];
@@ -61,7 +61,7 @@ function failure(error, door, root) {
   if (!(error instanceof Error)) return { tag: "transient", val: `thrown: ${text(error)}` };
   const stack = error.stack ?? "";
   const where = place(stack, root);
-  door.log("debug", `${error.name}: ${error.message}`, [{ key: "stack", value: stack.trim() }]);
+  imports.log("debug", `${error.name}: ${error.message}`, [{ key: "stack", value: stack.trim() }]);
   return { tag: "transient", val: `${error.name}: ${error.message}${where && ` (${where})`}` };
 }
 

@@ -18,7 +18,7 @@ const OPERATORS = { in: "in", notin: "notin", "=": "in", "==": "in", "!=": "noti
 /** @type {Record<string, Operator>} */
 const EXPRESSIONS = { In: "in", NotIn: "notin", Exists: "exists", DoesNotExist: "absent" };
 
-/** Judges labels as the API server and the host do. */
+/** A label selector, with the same result as in the API server and the host. */
 export class LabelSelector {
   /** @type {Requirement[]} */
   #requirements;
@@ -39,7 +39,7 @@ export class LabelSelector {
 
   /**
    * Reads what objects have in their fields, such as `spec.selector` of a Deployment. As in Go, null is
-   * what is absent, and an empty text in a map. Throws a terminal failure if it is no selector.
+   * what is absent, and an empty text in a map. Throws a terminal failure if it is not a selector.
    * @param {import("@windlass/sdk").LabelSelectorFields} fields
    */
   static of({ matchLabels, matchExpressions }) {
@@ -87,7 +87,7 @@ function readable(shown, read) {
   try {
     return new LabelSelector(read());
   } catch (error) {
-    throw terminal(`${shown} is no label selector: ${/** @type {Error} */ (error).message}`);
+    throw terminal(`${shown} is not a label selector: ${/** @type {Error} */ (error).message}`);
   }
 }
 
@@ -108,9 +108,9 @@ function checked(key, operator, values) {
   const slash = key.indexOf("/");
   const [prefix, name] = slash < 0 ? ["a", key] : [key.slice(0, slash), key.slice(slash + 1)];
   const isKey = name !== "" && NAME.test(name) && prefix.length <= 253 && PREFIX.test(prefix);
-  if (!isKey) throw new Error(`${JSON.stringify(key)} is no label key`);
+  if (!isKey) throw new Error(`${JSON.stringify(key)} is not a label key`);
   const wrong = values.find((value) => !NAME.test(value));
-  if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is no label value`);
+  if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is not a label value`);
   return { key, operator, values: [...new Set(values)] };
 }
 

@@ -67,5 +67,5 @@ test("what is wrong is said with the author's file and line", () => {
     assert.equal(status, 1);
     assert.match(stderr, says);
   }
-  assert.match(built("", "My_Plugin").stderr, /the name My_Plugin is no DNS label/);
+  assert.match(built("", "My_Plugin").stderr, /the name My_Plugin is not a DNS label/);
 });

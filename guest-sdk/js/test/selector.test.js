@@ -16,7 +16,7 @@ const refused = (action, what) =>
     (error) =>
       error instanceof Failure &&
       error.kind === "terminal" &&
-      error.message.includes("is no label selector: "),
+      error.message.includes("is not a label selector: "),
     what,
   );
 

@@ -33,7 +33,7 @@ function pass(cluster, name, order) {
   const obedient = controller({
     watches: ["x.dev/v1", "Thing"],
     needs: [manage("v1", "ConfigMap")],
-    reconcile: (_, door) => order(door),
+    reconcile: (_, host) => order(host),
   });
   const { answer, writes } = cluster.reconcile(obedient, name);
   assert.equal(answer, "awaitChange", JSON.stringify(answer));
@@ -52,30 +52,30 @@ function thrown(action) {
 
 test("a set is owned and marked, and what leaves it goes", () => {
   const cluster = things();
-  const both = pass(cluster, "a", (door) => {
-    const [x, y] = door.applySet([map("x"), map("y")]);
+  const both = pass(cluster, "a", (host) => {
+    const [x, y] = host.applySet([map("x"), map("y")]);
     assert.equal(y?.metadata.name, "y");
     assert.equal(x?.metadata.ownerReferences?.[0]?.name, "a");
     assert.ok(x?.metadata.labels?.["windlass.dev/set"]);
   });
   assert.deepEqual(both, ["apply x", "apply y"]);
   assert.deepEqual(
-    pass(cluster, "a", (door) => void door.applySet([map("y")])),
+    pass(cluster, "a", (host) => void host.applySet([map("y")])),
     ["delete x"],
   );
   assert.deepEqual(
-    pass(cluster, "b", (door) => void door.applySet([])),
+    pass(cluster, "b", (host) => void host.applySet([])),
     [],
   );
 });
 
 test("a set tells what failed, and then deletes nothing", () => {
   const cluster = things();
-  pass(cluster, "a", (door) => void door.applySet([map("x")]));
-  const written = pass(cluster, "a", (door) => {
+  pass(cluster, "a", (host) => void host.applySet([map("x")]));
+  const written = pass(cluster, "a", (host) => {
     const away = manifest(objectRef("v1", "ConfigMap", "elsewhere", "away"));
     const secret = manifest(objectRef("v1", "Secret", "default", "s"));
-    const error = thrown(() => door.applySet([away, map("y"), map("y"), secret]));
+    const error = thrown(() => host.applySet([away, map("y"), map("y"), secret]));
     assert.ok(error instanceof SetError);
     assert.deepEqual(
       error.failures.map((part) => [part.index, part.error.code]),
@@ -86,15 +86,15 @@ test("a set tells what failed, and then deletes nothing", () => {
       ],
     );
     assert.match(error.message, /cannot apply Secret\/default\/s: denied/);
-    const again = thrown(() => door.applySet([]));
+    const again = thrown(() => host.applySet([]));
     assert.deepEqual(
       [again.failures[0].index, again.failures[0].error.code],
       [undefined, "invalid"],
     );
   });
   assert.deepEqual(written, ["apply y"]);
-  pass(cluster, "b", (door) => {
-    const error = thrown(() => door.applySet([map("x")]));
+  pass(cluster, "b", (host) => {
+    const error = thrown(() => host.applySet([map("x")]));
     assert.equal(error.failures[0].error.code, "conflict", "it is in a's set");
   });
 });
@@ -112,9 +112,9 @@ test("a set takes nothing that somebody else made", () => {
   const labels = { "windlass.dev/set": "plugin" };
   cluster.put({ apiVersion, kind, metadata: { ...metadata, labels, ownerReferences: [web] } });
   cluster.put(map("theirs"));
-  const written = pass(cluster, "a", (door) => {
+  const written = pass(cluster, "a", (host) => {
     const error = thrown(() =>
-      door.applySet(["controlled", "theirs", "ours"].map((name) => map(name))),
+      host.applySet(["controlled", "theirs", "ours"].map((name) => map(name))),
     );
     assert.deepEqual(
       error.failures.map((/** @type {any} */ part) => [part.index, part.error.code]),
@@ -126,7 +126,7 @@ test("a set takes nothing that somebody else made", () => {
   });
   assert.deepEqual(written, ["apply ours"]);
   assert.deepEqual(
-    pass(cluster, "a", (door) => void door.applySet([])),
+    pass(cluster, "a", (host) => void host.applySet([])),
     ["delete ours"],
   );
 });
@@ -146,11 +146,11 @@ test("a set is tried again unless every part is invalid", () => {
 });
 
 test("what is created must not be there", () => {
-  const written = pass(things(), "a", (door) => {
-    door.create(map("x"));
-    assert.equal(thrown(() => door.create(map("x"))).code, "conflict");
+  const written = pass(things(), "a", (host) => {
+    host.create(map("x"));
+    assert.equal(thrown(() => host.create(map("x"))).code, "conflict");
     const metadata = /** @type {any} */ ({ generateName: "run-", namespace: "default" });
-    const made = [1, 2].map(() => door.create({ apiVersion: "v1", kind: "ConfigMap", metadata }));
+    const made = [1, 2].map(() => host.create({ apiVersion: "v1", kind: "ConfigMap", metadata }));
     assert.notEqual(made[0]?.metadata.name, made[1]?.metadata.name);
   });
   assert.equal(written.length, 3);
@@ -159,10 +159,10 @@ test("what is created must not be there", () => {
 test("a patch changes what it names, and nothing that is the host's", () => {
   const cluster = things();
   cluster.put(map("x", { a: "1", b: "2" }));
-  const written = pass(cluster, "a", (door) => {
+  const written = pass(cluster, "a", (host) => {
     const x = named("x");
-    door.patch(x, { data: { a: null } });
-    const now = door.patch(x, [
+    host.patch(x, { data: { a: null } });
+    const now = host.patch(x, [
       { op: "add", path: "/data/c", value: "3" },
       { op: "copy", from: "/data/c", path: "/data/d~1e" },
       { op: "move", from: "/data/c", path: "/data/f" },
@@ -180,16 +180,16 @@ test("a patch changes what it names, and nothing that is the host's", () => {
       [{ op: "move", from: "/metadata", path: "/data" }],
       [{ op: "add", path: "", value: {} }],
     ]) {
-      assert.equal(thrown(() => door.patch(x, denied)).code, "denied");
+      assert.equal(thrown(() => host.patch(x, denied)).code, "denied");
     }
     for (const wrong of [
       { op: "test", path: "/data/b", value: "9" },
       { op: "remove", path: "/data/absent" },
       { op: "add", path: "/no/where", value: 1 },
     ]) {
-      assert.equal(thrown(() => door.patch(x, [wrong])).code, "invalid");
+      assert.equal(thrown(() => host.patch(x, [wrong])).code, "invalid");
     }
-    assert.ok(thrown(() => door.patch(named("absent"), {})) instanceof ClusterError);
+    assert.ok(thrown(() => host.patch(named("absent"), {})) instanceof ClusterError);
   });
   assert.deepEqual(written, ["patch x", "patch x"]);
 });

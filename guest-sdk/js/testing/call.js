@@ -9,11 +9,11 @@ import { applySet, whole } from "./set.js";
 
 /** @typedef {import("@windlass/sdk").KubernetesObject} KubernetesObject */
 /** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
-/** @typedef {import("@windlass/sdk").Door} Door */
+/** @typedef {import("@windlass/sdk").HostImports} HostImports */
 
 /**
- * The door of one call for one primary, on a store.
- * @implements {Door}
+ * The imports of one call for one primary, on a store.
+ * @implements {HostImports}
  */
 export class Call {
   /** @type {import("@windlass/sdk").Event[]} */

@@ -18,7 +18,7 @@ const MOST = 1000;
  * @param {import("./store.js").Store} store
  * @param {KubernetesObject} primary
  * @param {KubernetesObject[]} children
- * @param {{ apply(child: KubernetesObject): KubernetesObject, mayDelete(target: ObjectRef): boolean }} door
+ * @param {{ apply(child: KubernetesObject): KubernetesObject, mayDelete(target: ObjectRef): boolean }} imports
  */
 export function applySet(store, primary, children, { apply, mayDelete }) {
   if (children.length > MOST) throw whole("invalid", `${MOST} children are the most`);
@@ -95,7 +95,7 @@ function isMember({ metadata }, primary) {
 
 /**
  * Whether the host would take an object into the set: it made it for one, and no other object controls it. An earlier
- * primary of the same name is no other.
+ * primary of the same name does not count as another one.
  * @param {KubernetesObject} object @param {KubernetesObject} primary
  */
 function isTakeable({ metadata }, primary) {

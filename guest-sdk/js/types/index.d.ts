@@ -6,13 +6,13 @@ export interface ObjectRef {
   apiVersion: string;
   /** `ConfigMap`, not `configmaps`. */
   kind: string;
-  /** Absent for a cluster-scoped kind, and only for one. */
+  /** Absent if the kind is cluster-scoped, and only then. */
   namespace?: string;
   /** `metadata.name`. */
   name: string;
 }
 
-/** Names the object with which another one goes. */
+/** Names an owner of an object. */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -25,7 +25,7 @@ export interface OwnerReference {
 /** What every object has. */
 export interface Metadata {
   name: string;
-  /** Only for `create`, where the host makes a name of it. */
+  /** Only for `create`, which generates a name that begins with this. */
   generateName?: string;
   namespace?: string;
   uid?: string;
@@ -65,11 +65,11 @@ export interface Need {
 
 /** Narrows a need. */
 export interface NeedOptions {
-  /** The resource's own plural, where Kubernetes' rule does not give it: `gateways`. */
+  /** The resource's plural, if it does not follow Kubernetes' rule: `gateways`. */
   plural?: string;
   /** Only objects with these names. */
   named?: string[];
-  /** Reads only these parts: `.data`, `.spec.replicas`. Less memory, fewer wake-ups. */
+  /** Reads only these parts: `.data`, `.spec.replicas`. This takes less memory and leads to fewer calls. */
   fields?: string[];
 }
 
@@ -77,7 +77,7 @@ export interface NeedOptions {
 export function manage(apiVersion: string, kind: string, options?: NeedOptions): Need;
 /** Reads objects of a kind. */
 export function read(apiVersion: string, kind: string, options?: NeedOptions): Need;
-/** Does to objects of a kind what `verbs` say. */
+/** Access to objects of a kind by `verbs`. */
 export function need(
   apiVersion: string,
   kind: string,
@@ -90,12 +90,12 @@ export function plural(kind: string): string;
 /** A time to wait: `"500ms"`, `"10s"`, `"5m"`, `"1h"`, or milliseconds. */
 export type Wait = string | number;
 
-/** When to call again if nothing changes first. Any change of what was read calls sooner. */
+/** When to call again if nothing changes first. A change of something that was read leads to an earlier call. */
 export type Action = { tag: "await-change" } | { tag: "requeue-after"; val: number };
 /** How far the clean-up has come. */
 export type Progress = { tag: "done" } | { tag: "pending"; val: number };
 
-/** Call again only when something changes; returning nothing says the same. */
+/** Call again only when something changes. To return nothing means the same. */
 export const awaitChange: { readonly tag: "await-change" };
 /** Call again after this long at the latest. */
 export function requeueAfter(wait: Wait): { tag: "requeue-after"; val: number };
@@ -104,7 +104,7 @@ export const done: { readonly tag: "done" };
 /** Waiting for something else: call again after this long, or when something read changes. */
 export function pending(wait: Wait): { tag: "pending"; val: number };
 
-/** The reconciler's own no, with a text for people. */
+/** A failure that the reconciler reports, with a text for people. */
 export class Failure extends Error {
   constructor(kind: "transient" | "terminal", text: string);
   readonly kind: "transient" | "terminal";
@@ -114,7 +114,7 @@ export function transient(text: string): Failure;
 /** A failure that stays until somebody changes something: `throw terminal("...")`. */
 export function terminal(text: string): Failure;
 
-/** What a plugin can do differently about. */
+/** Why a call failed, as far as a plugin can act on it. */
 export type Code =
   "not-found" | "denied" | "conflict" | "invalid" | "gone" | "unavailable" | "other";
 
@@ -137,16 +137,16 @@ export interface SetFailure {
   error: ClusterError;
 }
 
-/** A set that is not as it was given: every child that is not named here was applied. */
+/** A set that failed in part: every child that is not named here was applied. */
 export class SetError extends Error {
   constructor(failures: SetFailure[]);
   readonly failures: SetFailure[];
 }
 
-/** How a log line matters, least first. */
+/** How important a log line is, least first. */
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
 
-/** One thing worth telling about an object, for the people who look at it. */
+/** An Event: something about an object, for people who look at it. */
 export interface Event {
   /** What it is about. Absent is the primary. */
   regarding?: ObjectRef;
@@ -156,13 +156,13 @@ export interface Event {
   severity: "normal" | "warning";
   /** Why, in CamelCase and from a small fixed set: `QuotaExceeded`. */
   reason: string;
-  /** What was done or tried, likewise: `CreateChild`. */
+  /** What was done or tried, also in CamelCase: `CreateChild`. */
   action: string;
   /** A sentence for people. */
   note: string;
 }
 
-/** Where a read is answered: by the host's store and tracked, or by the API server. */
+/** Where a read is answered: `stored` by the host's store, and tracked; `latest` by the API server. */
 export type Consistency = "stored" | "latest";
 
 /** Which objects to list: all of a kind, narrowed by the rest. */
@@ -178,20 +178,20 @@ export interface ListQuery {
   consistency?: Consistency;
 }
 
-/** Conditions and manner of a delete. */
+/** Conditions and options of a delete. */
 export interface DeleteOptions {
-  /** Only the object with this UID. Absent stands for the one that this call read. */
+  /** Only the object with this UID. Absent means the object that this call read. */
   uid?: string;
   /** Only this version. */
   resourceVersion?: string;
-  /** What becomes of the objects that it owns. Absent is `background`: they go after it. */
+  /** What happens to the objects that it owns. Absent is `background`: they are deleted after it. */
   propagation?: "background" | "foreground" | "orphan";
   gracePeriodSeconds?: number;
 }
 
 /** Everything that a reconciler can do beyond computing. */
 export class Cluster {
-  constructor(door: Door);
+  constructor(imports: HostImports);
   /** Reads one object, or a subresource of it; throws if it is not there. */
   get(
     target: ObjectRef | KubernetesObject,
@@ -201,13 +201,13 @@ export class Cluster {
   find(target: ObjectRef | KubernetesObject): KubernetesObject | undefined;
   /** Reads the objects that match, in no particular order. */
   list(query: ListQuery): KubernetesObject[];
-  /** Makes the named fields be as given, and removes those that are no longer named. */
+  /** Sets the named fields, and removes fields that are no longer named. */
   apply(object: KubernetesObject): KubernetesObject;
-  /** Makes the status of `object` be as given. */
+  /** Sets the status of `object`. */
   applyStatus(object: KubernetesObject, status: object): void;
   /**
-   * Makes the primary's children exactly these, and owns them; throws a `SetError`. Once in a call. A child whose name
-   * somebody else's object has is a `conflict`.
+   * Makes these the primary's children, and owns them; throws a `SetError`. A call may apply one set. If the
+   * object of somebody else has the name of a child, the child is a `conflict`.
    */
   applySet(children: KubernetesObject[]): KubernetesObject[];
   /** Creates an object; throws if it is there already. */
@@ -224,9 +224,9 @@ export class Cluster {
     patch: object | object[],
     options?: { subresource?: string },
   ): KubernetesObject;
-  /** Asks for an object to go. That it is gone already is as good. */
+  /** Deletes an object. If it is gone already, this is a success. */
   delete(target: ObjectRef | KubernetesObject): void;
-  /** Asks for an object to go; throws if it is gone already. */
+  /** Deletes an object; throws if it is gone already. */
   deleteWith(target: ObjectRef | KubernetesObject, options: DeleteOptions): void;
   /** Records an Event. */
   event(event: Event): void;
@@ -234,11 +234,11 @@ export class Cluster {
   log(level: Level, message: string, fields?: Record<string, unknown>): void;
   /** Writes one line for the operator of the plugin. */
   info(message: string, fields?: Record<string, unknown>): void;
-  /** Adds to a counter of the plugin's own, on `/metrics` of the host. */
+  /** Adds to a counter of the plugin, on `/metrics` of the host. */
   count(name: string, labels?: Record<string, unknown>, by?: number): void;
-  /** Sets a gauge of the plugin's own. */
+  /** Sets a gauge of the plugin. */
   gauge(name: string, to: number, labels?: Record<string, unknown>): void;
-  /** Counts a value in a histogram of the plugin's own, such as of seconds. */
+  /** Counts a value in a histogram of the plugin, for example seconds. */
   observe(name: string, value: number, labels?: Record<string, unknown>): void;
   /** The operator's configuration; empty if there is none. */
   get config(): Record<string, any>;
@@ -263,7 +263,7 @@ export class Condition {
   static holds(type: string, reason: string, message: string): Condition;
   /** A condition that is false. */
   static fails(type: string, reason: string, message: string): Condition;
-  /** A condition of which nothing is known. */
+  /** A condition whose status is unknown. */
   static unknown(type: string, reason: string, message: string): Condition;
   /** The same, as seen at a generation of the object. */
   observed(generation: number | undefined): Condition;
@@ -278,35 +278,35 @@ export class Condition {
 export interface Declaration<T extends KubernetesObject = KubernetesObject> {
   /** The API version and kind whose objects are reconciled. */
   watches: readonly [apiVersion: string, kind: string];
-  /** The resource's own plural, where Kubernetes' rule does not give it. */
+  /** The resource's plural, if it does not follow Kubernetes' rule. */
   plural?: string;
   /** Only objects whose labels match: Kubernetes' own selector text. */
   labelSelector?: string;
   /** Only objects whose fields match: Kubernetes' own selector text. */
   fieldSelector?: string;
   /**
-   * Which changes of a primary run it again; `any-change` if absent. `spec-change`: not those of the status alone, also
-   * of a status that it wrote itself.
+   * Which changes of a primary run it again; `any-change` if absent. With `spec-change`, changes of only the status do
+   * not run it, even if the plugin wrote the status.
    */
   trigger?: "any-change" | "spec-change";
   /**
-   * Reads only these parts: `.spec`, `.status.conditions`. Less memory, fewer wake-ups: changes of other parts do not
-   * run it, also of a status that it wrote itself.
+   * Reads only these parts: `.spec`, `.status.conditions`. This takes less memory, and changes of other parts do not
+   * run it, even of a status that the plugin wrote.
    */
   fields?: string[];
   /** Everything that it touches beside its primary and the primary's status. */
   needs?: Need[];
-  /** Whether it writes the status of its primary, which an operator then grants; false if absent. */
+  /** Whether it writes the status of its primary. Then it needs a grant for the status. False if absent. */
   writesStatus?: boolean;
   /**
    * The CustomResourceDefinitions that the component carries. `windlass dev`, `render` and `test` of the component alone
    * serve them; a host in a cluster installs none.
    */
   crds?: KubernetesObject[];
-  /** Brings the cluster toward what `object` asks for. Must be safe to repeat. */
+  /** Brings the cluster toward the state that `object` asks for. It must be safe to repeat. */
   reconcile(object: T, cluster: Cluster): Action | undefined | void;
   /**
-   * Undoes what `reconcile` made outside the object's ownership tree. Called until it answers
+   * Undoes what `reconcile` made outside the object's ownership tree. The host calls it until it answers
    * `done`; must tolerate that `reconcile` never ran, and that everything is gone.
    */
   finalize?(object: T, cluster: Cluster): Progress;
@@ -324,11 +324,11 @@ export function objectRef(
   namespace: string | undefined,
   name: string,
 ): ObjectRef;
-/** The name that reads and deletes go by. */
+/** The reference for reads and deletes. */
 export function reference(object: ObjectRef | KubernetesObject): ObjectRef;
 /** `ConfigMap/default/ada`. */
 export function title(object: ObjectRef | KubernetesObject): string;
-/** An object to apply that belongs to `owner` and lies in its namespace. */
+/** An object to apply that `owner` owns, in the owner's namespace. */
 export function child(
   owner: KubernetesObject,
   apiVersion: string,
@@ -338,11 +338,11 @@ export function child(
 ): KubernetesObject;
 /** The same object in a namespace that is not its owner's. */
 export function inNamespace(object: KubernetesObject, namespace: string): KubernetesObject;
-/** The same object without a name of its own: `create` makes it, and begins it with `prefix`. */
+/** The same object without a name: `create` generates a name that begins with `prefix`. */
 export function generateName(object: KubernetesObject, prefix: string): KubernetesObject;
-/** An object to apply that belongs to nothing. */
+/** An object to apply, without an owner. */
 export function manifest(target: ObjectRef, fields?: Record<string, unknown>): KubernetesObject;
-/** A reference by which another object belongs to this one. */
+/** An owner reference to this object. */
 export function ownerReference(owner: KubernetesObject): OwnerReference;
 
 /** A label selector as objects have it: `spec.selector` of a Deployment. */
@@ -357,13 +357,13 @@ export interface LabelSelectorFields {
     | null;
 }
 
-/** Judges labels as the API server and the host do. */
+/** A label selector, with the same result as in the API server and the host. */
 export class LabelSelector {
   /** Plugins use `parse` and `of`. */
   constructor(requirements: { key: string; operator: any; values: string[] }[]);
-  /** Reads Kubernetes' own selector text; throws a terminal `Failure` if it is none. */
+  /** Reads Kubernetes' own selector text; throws a terminal `Failure` if it is not one. */
   static parse(text: string): LabelSelector;
-  /** Reads what objects have in their fields; throws a terminal `Failure` if it is no selector. */
+  /** Reads what objects have in their fields; throws a terminal `Failure` if it is not a selector. */
   static of(fields: LabelSelectorFields): LabelSelector;
   /** Whether an object with these labels is selected. */
   matches(labels: Record<string, string> | undefined): boolean;
@@ -372,7 +372,7 @@ export class LabelSelector {
 }
 
 /** What is behind a `Cluster`: the host, or a `FakeCluster`. Throws refusals. */
-export interface Door {
+export interface HostImports {
   get(target: ObjectRef, subresource: string | undefined, at: Consistency): KubernetesObject;
   list(query: ListQuery): KubernetesObject[];
   apply(object: KubernetesObject): KubernetesObject;

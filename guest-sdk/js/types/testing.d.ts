@@ -33,7 +33,7 @@ export interface Pass {
   events: Event[];
   /** The lines that it logged: `info: message key=value`. */
   logs: string[];
-  /** The numbers of its own: `add mails_sent,of=x 1`. */
+  /** Its metrics: `add mails_sent,of=x 1`. */
   metrics: string[];
 }
 
@@ -87,7 +87,7 @@ export class FakeCluster {
   put(object: KubernetesObject): void;
   /** Changes `ConfigMap/default/ada` as somebody else would, by a JSON merge patch. */
   edit(name: string, patch: object): void;
-  /** What is called `ConfigMap/default/ada`; throws if nothing is. */
+  /** The object `ConfigMap/default/ada`; throws if there is none. */
   find(name: string): ObjectRef;
   /** Removes an object as somebody else would: it stays while it has finalizers. */
   remove(target: ObjectRef): void;
@@ -97,7 +97,7 @@ export class FakeCluster {
   failWrite(nth: number, code: Code): void;
   /** Every object, in the order of their names. */
   objects(): KubernetesObject[];
-  /** The same cluster once more, to go another way. */
+  /** A copy of the cluster. */
   clone(): this;
 }
 

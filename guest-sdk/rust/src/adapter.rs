@@ -1,4 +1,4 @@
-//! Makes a [`Reconciler`] into what the contract exports.
+//! Exports a [`Reconciler`] through the contract.
 
 use std::marker::PhantomData;
 

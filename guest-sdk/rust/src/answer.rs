@@ -1,4 +1,4 @@
-//! What a reconciler answers: how it went, and when to look again.
+//! The answer of a reconciler: how the call went, and when to call again.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::bindings::windlass::plugin::types as wit;
 use crate::failed::{Code, Error, SetError};
 
-/// When to call again if nothing changes first. Any change of what was read calls sooner.
+/// When to call again if nothing changes first. A change of something that was read leads to an earlier call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Only when something changes.
@@ -25,13 +25,14 @@ pub enum Progress {
     Pending(Duration),
 }
 
-/// The reconciler's own no, with a text for people.
+/// A failure that the reconciler reports, with a text for people.
 ///
-/// `?` chooses as follows. JSON that does not fit its type is terminal: the same text does not fit
-/// the next time either. A cluster error is terminal only if it is [`Code::Invalid`]. All others
-/// can end without anything changing that this call has read (an administrator adds a role, a
-/// namespace is made or made again), so they are transient, also [`Code::Denied`]: the growing
-/// delay makes waiting cheap, and a terminal failure would sleep through the fix.
+/// `?` makes these failures:
+///
+/// - JSON that does not fit its type is terminal, since the same text does not fit the next time either.
+/// - [`Code::Invalid`] is terminal.
+/// - All other cluster errors are transient, also [`Code::Denied`]. They can end although nothing changes that this
+///   call has read: an administrator adds a role, or a namespace is created. A terminal failure would not notice that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// May work later: the host calls again with growing delays.
@@ -83,7 +84,7 @@ impl From<Error> for Failure {
 }
 
 impl From<SetError> for Failure {
-    /// Terminal only if every part is: the others are worth another try.
+    /// Terminal only if every part is terminal.
     fn from(error: SetError) -> Self {
         let text = error.to_string();
         let mut parts = error

@@ -1,4 +1,4 @@
-//! The cluster as a reconciler sees it: one trait with every effect, and its comfortable side.
+//! The cluster as a reconciler sees it: one trait for all effects, and typed methods on it.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::object::Object;
 use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch};
 use crate::report::{Event, Level, Metric};
 
-/// Everything that a reconciler can do beyond computing. The host implements it, and so does
-/// `testing::FakeCluster`; plugins call the methods of `dyn Cluster`, which take and give types.
+/// Everything that a reconciler can do beyond computing. The host implements it, and so does `testing::FakeCluster`.
+/// Plugins call the methods of `dyn Cluster`, which have types.
 pub trait Cluster {
     /// Reads one object, or a subresource of it.
     ///
@@ -31,10 +31,10 @@ pub trait Cluster {
     /// [`Code::NotFound`] if the cluster does not serve the kind.
     fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error>;
 
-    /// Makes the named fields be as given, and removes those that are no longer named.
+    /// Sets the named fields, and removes fields that are no longer named.
     ///
     /// # Errors
-    /// [`Code::Denied`] for an owner reference to anything but the primary.
+    /// [`Code::Denied`] for an owner reference to another object than the primary.
     fn apply_json(&self, object: &Value) -> Result<Value, Error>;
 
     /// As [`Cluster::apply_json`], for the status.
@@ -43,7 +43,7 @@ pub trait Cluster {
     /// [`Code::NotFound`] if the object is not there.
     fn apply_status_json(&self, object: &Value) -> Result<Value, Error>;
 
-    /// Makes the primary's children exactly these, and answers them in the order given.
+    /// Makes these the primary's children, and returns them in the given order.
     ///
     /// # Errors
     /// [`SetError`], which says what failed: [`Code::Conflict`] for a child whose name somebody else's object has.
@@ -78,10 +78,10 @@ pub trait Cluster {
         patch: &Patch,
     ) -> Result<Value, Error>;
 
-    /// Asks for an object to go.
+    /// Deletes an object.
     ///
     /// # Errors
-    /// [`Code::NotFound`] if it is gone already, [`Code::Conflict`] if it is not the one meant.
+    /// [`Code::NotFound`] if it is gone already, [`Code::Conflict`] if another object has its name.
     fn delete_with(&self, target: &ObjectRef, options: &DeleteOptions) -> Result<(), Error>;
 
     /// Records an Event.
@@ -90,17 +90,17 @@ pub trait Cluster {
     /// Writes one line into the host's log.
     fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]);
 
-    /// Takes a number of the plugin's own, for `/metrics` of the host; `contract: metrics`.
+    /// Changes a metric of the plugin, on `/metrics` of the host.
     fn metric(&self, metric: &Metric);
 
     /// The operator's configuration: a JSON object, `{}` if there is none.
     fn config_json(&self) -> Value;
 
-    /// When this call began: RFC 3339 in UTC, with milliseconds. Does not move during the call.
+    /// When this call began: RFC 3339 in UTC, with milliseconds. The clock stands still during the call.
     fn now(&self) -> String;
 
-    /// How often this object has failed since it last succeeded or its generation changed; 0 on a fresh start. Use it
-    /// for logs and for giving up: the host computes the delay of the next try.
+    /// How often this object has failed since it last succeeded, since its generation changed, or since the host
+    /// started. Use it for logs, or to give up. The host computes the delay of the next try.
     fn attempt(&self) -> u32;
 }
 
@@ -137,8 +137,8 @@ impl dyn Cluster + '_ {
             .doing(|| format!("list {}", query.kind))
     }
 
-    /// Makes the named fields of an object be as given: a [`Manifest`](crate::Manifest), or
-    /// anything else that serialises as an object.
+    /// Sets the named fields of an object: a [`Manifest`](crate::Manifest), or another value that serialises as an
+    /// object.
     ///
     /// # Errors
     /// As [`Cluster::apply_json`].
@@ -146,7 +146,7 @@ impl dyn Cluster + '_ {
         self.apply_json(&json_of(object)?)
     }
 
-    /// Makes the status of `object` be as given.
+    /// Sets the status of `object`.
     ///
     /// # Errors
     /// As [`Cluster::apply_status_json`].
@@ -166,9 +166,9 @@ impl dyn Cluster + '_ {
         self.apply_status_json(&body).map(drop)
     }
 
-    /// Makes the primary's children exactly these: applies each with the primary as its owner, then deletes
-    /// what an earlier set of it held and this one does not. Once in a call; what belongs to the primary
-    /// but not in the set is applied or created by itself.
+    /// Makes these the primary's children. The host applies each with the primary as its owner, and then deletes the
+    /// objects of an earlier set that this set does not name. A call may apply one set. Use `apply` or `create` for
+    /// other objects.
     ///
     /// # Errors
     /// As [`Cluster::apply_set_json`].
@@ -180,8 +180,8 @@ impl dyn Cluster + '_ {
         self.apply_set_json(&children.map_err(SetError::whole)?)
     }
 
-    /// Creates an object, for what must not be overwritten, and for `metadata.generateName`: with that,
-    /// each repetition makes another one, so look first.
+    /// Creates an object. Use it if the object must not be overwritten, or for `metadata.generateName`. With
+    /// `generateName`, each call creates another object, so look for it first.
     ///
     /// # Errors
     /// As [`Cluster::create_json`].
@@ -202,7 +202,7 @@ impl dyn Cluster + '_ {
         self.create_subresource_json(parent, subresource, &json_of(object)?)
     }
 
-    /// Changes part of an object without owning the fields. Where `apply` serves, use that.
+    /// Changes a part of an object without owning the fields. Use `apply` if you can.
     ///
     /// # Errors
     /// As [`Cluster::patch_json`].
@@ -223,7 +223,7 @@ impl dyn Cluster + '_ {
         self.patch_json(target, Some(subresource), patch)
     }
 
-    /// Asks for an object to go. That it is gone already is as good.
+    /// Deletes an object. If it is gone already, this is a success.
     ///
     /// # Errors
     /// As [`Cluster::delete_with`], except that absence is success.

@@ -1,11 +1,11 @@
-//! Conditions: what everybody may ask about an object, and since when it is so.
+//! Conditions: what is true of an object, and since when.
 
 use serde::{Deserialize, Serialize};
 
 /// One entry of `status.conditions`, as Kubernetes' own `metav1.Condition`.
 ///
-/// Apply only the conditions that the plugin sets itself: the list merges by type, and what is
-/// applied is owned.
+/// Apply only the conditions that the plugin sets itself: the list merges by type, and the plugin owns the conditions
+/// that it applies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
@@ -19,10 +19,10 @@ pub struct Condition {
     /// A sentence for people.
     #[serde(default)]
     pub message: String,
-    /// Since when `status` is what it is.
+    /// When `status` changed last.
     #[serde(default)]
     pub last_transition_time: String,
-    /// The generation that was looked at.
+    /// The generation that the plugin has seen.
     #[serde(default)]
     pub observed_generation: i64,
 }
@@ -38,7 +38,7 @@ impl Condition {
         Self::new(kind, "False", reason, message.into())
     }
 
-    /// A condition of which nothing is known.
+    /// A condition whose status is unknown.
     pub fn unknown(kind: &str, reason: &str, message: impl Into<String>) -> Self {
         Self::new(kind, "Unknown", reason, message.into())
     }

@@ -1,4 +1,4 @@
-//! Why a call to the cluster was not carried out, and what it was.
+//! A call to the cluster that failed, and why.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Error {
     pub call: String,
 }
 
-/// What a plugin can do differently about.
+/// Why a call failed, as far as a plugin can act on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Code {
     /// No such object, namespace or kind.
@@ -20,9 +20,9 @@ pub enum Code {
     Denied,
     /// Somebody else was first. Read and decide again, best in the next pass.
     Conflict,
-    /// The request or the object is wrong as it stands.
+    /// The request or the object is wrong.
     Invalid(String),
-    /// What the write would belong to is going away.
+    /// The primary is being deleted or was replaced, or the namespace is terminating.
     Gone,
     /// May work later; a write may have been carried out nevertheless.
     Unavailable,
@@ -53,8 +53,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A set of children that is not as it was given: what is named here failed, every other child was
-/// applied. Nothing was deleted, unless a delete is what failed.
+/// A set that failed in part. The children that it names failed, and every other child was applied. Nothing was
+/// deleted, unless the error is about a delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetError {
     /// What failed.

@@ -30,14 +30,15 @@
 //! ```
 //!
 //! A [`Reconciler`] gets its object and the [`Cluster`], and answers with an [`Action`] or a
-//! [`Failure`]; [`Adapter`] and [`export!`] make it a component. What it reads through the cluster
-//! is tracked by the host: when that changes, it runs again. Nothing else is kept between calls.
-//! One that writes the status of its object says `const WRITES_STATUS: bool = true`. One whose component carries the
-//! CustomResourceDefinition of its kind names the text in `CRDS`.
+//! [`Failure`]. [`Adapter`] and [`export!`] make it a component. The host tracks what a call reads through the cluster:
+//! when that changes, it calls `reconcile` again. Nothing else is kept between calls.
 //!
-//! The stack is small in a new project, 128 KiB (`.cargo/config.toml`): a call is cheaper if all that it touches lies in
-//! few pages. What recurses deeply or holds large arrays traps, and the host says that the stack may have overflowed;
-//! keep such things on the heap, or raise the number.
+//! - If the plugin writes the status of its object, set `const WRITES_STATUS: bool = true`.
+//! - If the component carries the CustomResourceDefinition of its kind, name the text in `CRDS`.
+//!
+//! In a new project the stack has 128 KiB (`.cargo/config.toml`), since a call is cheaper if it uses few pages. Deep
+//! recursion or a large array on the stack traps, and the host says that the stack may have overflowed. Use the heap,
+//! or raise the number.
 //!
 //! With the feature `testing`, `testing::FakeCluster` stands in for the cluster in plain
 //! `cargo test`.

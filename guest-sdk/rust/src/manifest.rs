@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::metadata::Metadata;
 use crate::query::ObjectRef;
 
-/// What to apply. A field that was applied before and is no longer named is removed.
+/// An object to apply. A field that was applied before and is no longer named is removed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
@@ -22,7 +22,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Starts an object that belongs to nothing; see [`Object::child`](crate::Object::child).
+    /// Starts an object without an owner; see [`Object::child`](crate::Object::child).
     pub fn new(target: &ObjectRef) -> Self {
         Self {
             api_version: target.api_version.clone(),
@@ -36,14 +36,14 @@ impl Manifest {
         }
     }
 
-    /// Puts it into a namespace, where it is not the owner's: of a child whose owner is cluster-scoped.
+    /// Sets the namespace of a child whose owner is cluster-scoped.
     #[must_use]
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.metadata.namespace = Some(namespace.into());
         self
     }
 
-    /// Lets `create` make its name: `prefix`, and some letters that no other object has. Its own name is dropped.
+    /// Lets `create` generate the name: `prefix` and some random letters. Its own name is dropped.
     #[must_use]
     pub fn generate_name(mut self, prefix: impl Into<String>) -> Self {
         self.metadata.name = String::new();

@@ -16,31 +16,31 @@ pub struct Metadata {
     /// Unique among objects of the kind in the namespace.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// What the name begins with, where [`create`](crate::Cluster) makes the name: `name` is empty then.
+    /// The beginning of the name, if [`create`](crate::Cluster) generates the name. Then `name` is empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub generate_name: String,
     /// None for a cluster-scoped kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Unique for ever; set by the API server.
+    /// Unique forever; set by the API server.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// Counts the changes of the spec; 0 for kinds without a generation.
     #[serde(skip_serializing_if = "is_zero")]
     pub generation: i64,
-    /// To find objects by.
+    /// Labels, to find objects by.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// To leave notes at objects.
+    /// Annotations, for notes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
-    /// When the object was asked to go: RFC 3339 in UTC, in whole seconds.
+    /// When somebody deleted the object: RFC 3339 in UTC, in whole seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<String>,
-    /// Who must still clean up before it goes.
+    /// Who must still clean up before it is gone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub finalizers: Vec<String>,
-    /// The objects with which it goes.
+    /// The objects that own it: it is deleted with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owner_references: Vec<OwnerReference>,
     /// All other fields.
@@ -48,7 +48,7 @@ pub struct Metadata {
     pub rest: Map<String, Value>,
 }
 
-/// Names the object with which another one goes.
+/// Names an owner of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnerReference {
@@ -121,7 +121,7 @@ impl<'de> Deserialize<'de> for OwnerReference {
     }
 }
 
-/// As an error of whoever reads.
+/// As an error of the caller.
 fn fit<T, E: Error>(read: Result<T, &'static str>) -> Result<T, E> {
     read.map_err(E::custom)
 }

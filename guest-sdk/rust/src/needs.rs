@@ -1,10 +1,10 @@
-//! What a plugin asks to touch, written short.
+//! What a plugin needs, in short form.
 
 use std::ops::Add;
 
 use crate::bindings::windlass::plugin::types as wit;
 
-/// A set of needs; sets add up: `manage("v1", "ConfigMap") + read("v1", "Node")`.
+/// A list of needs. Add lists: `manage("v1", "ConfigMap") + read("v1", "Node")`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     needs: Vec<Need>,
@@ -46,7 +46,7 @@ pub fn read(api_version: &str, kind: &str) -> Needs {
     need(api_version, kind, &["get", "list", "watch"])
 }
 
-/// Does to objects of a kind what `verbs` say.
+/// Access to objects of a kind by `verbs`.
 pub fn need(api_version: &str, kind: &str, verbs: &[&str]) -> Needs {
     let rule = Rule {
         api_groups: vec![group(api_version).to_owned()],
@@ -63,12 +63,12 @@ pub fn need(api_version: &str, kind: &str, verbs: &[&str]) -> Needs {
 }
 
 impl Needs {
-    /// Asks for nothing.
+    /// No needs.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The resource's own plural, where Kubernetes' rule does not give it: `gateways`.
+    /// The resource's plural, if it does not follow Kubernetes' rule: `gateways`.
     #[must_use]
     pub fn plural(mut self, resource: &str) -> Self {
         for need in &mut self.needs {
@@ -86,7 +86,7 @@ impl Needs {
         self
     }
 
-    /// Reads only these parts: `.data`, `.spec.replicas`. Less memory, fewer wake-ups.
+    /// Reads only these parts: `.data`, `.spec.replicas`. This takes less memory and leads to fewer calls.
     #[must_use]
     pub fn fields<const N: usize>(mut self, paths: [&str; N]) -> Self {
         for need in &mut self.needs {
@@ -107,7 +107,7 @@ impl Needs {
         self.needs.iter().map(|need| &need.rule)
     }
 
-    /// As [`Needs::rules`], for whoever keeps them.
+    /// As [`Needs::rules`], for a caller that keeps them.
     pub(crate) fn into_rules(self) -> impl Iterator<Item = Rule> {
         self.needs.into_iter().map(|need| need.rule)
     }

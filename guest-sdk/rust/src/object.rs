@@ -25,9 +25,9 @@ pub struct Object<Spec, Status = Value> {
     pub kind: String,
     /// What every object has.
     pub metadata: Metadata,
-    /// What is wanted.
+    /// The wanted state.
     pub spec: Spec,
-    /// What was observed; None before the first report.
+    /// The observed state; None before the first report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// All other fields.
@@ -41,7 +41,7 @@ impl<Spec, Status> Object<Spec, Status> {
         &self.metadata.name
     }
 
-    /// The name that reads and deletes go by.
+    /// The reference for reads and deletes.
     pub fn reference(&self) -> ObjectRef {
         ObjectRef {
             api_version: self.api_version.clone(),
@@ -51,7 +51,7 @@ impl<Spec, Status> Object<Spec, Status> {
         }
     }
 
-    /// A reference by which another object belongs to this one.
+    /// An owner reference to this object.
     pub fn owner_reference(&self) -> OwnerReference {
         OwnerReference {
             api_version: self.api_version.clone(),
@@ -63,8 +63,8 @@ impl<Spec, Status> Object<Spec, Status> {
         }
     }
 
-    /// An object to apply that belongs to this one: it is in the same namespace, goes when this
-    /// one goes, and its changes run this one again.
+    /// An object to apply that this one owns. It is in the same namespace, and is deleted with this one. When it
+    /// changes, this one runs again.
     pub fn child(&self, api_version: &str, kind: &str, name: impl Into<String>) -> Manifest {
         let mut child = Manifest::new(&ObjectRef {
             namespace: self.metadata.namespace.clone(),
@@ -118,7 +118,7 @@ where
     }
 }
 
-/// What an object has whatever its spec and status are.
+/// The parts of every object.
 #[derive(Default)]
 struct Frame {
     api_version: Option<String>,

@@ -1,4 +1,4 @@
-//! What a read or a delete is about.
+//! Which objects a read or a delete is about.
 
 use std::fmt;
 
@@ -50,10 +50,10 @@ impl fmt::Display for ObjectRef {
 /// Where a read is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Consistency {
-    /// From the host's store where the plugin holds `watch`, and then tracked.
+    /// From the host's store if the plugin has `watch`. The read is tracked.
     #[default]
     Stored,
-    /// By the API server, at its newest. Costs a request and is not tracked.
+    /// The newest state, from the API server. This costs a request and is not tracked.
     Latest,
 }
 
@@ -118,7 +118,7 @@ impl ListQuery {
         self
     }
 
-    /// By the API server, at its newest.
+    /// The newest state, from the API server.
     #[must_use]
     pub fn latest(mut self) -> Self {
         self.consistency = Consistency::Latest;
@@ -126,10 +126,10 @@ impl ListQuery {
     }
 }
 
-/// Conditions and manner of a delete. The default is right for most.
+/// Conditions and options of a delete. The default is right for most deletes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
-    /// Only the object with this UID. None stands for the one that this call read.
+    /// Only the object with this UID. None means the object that this call read.
     pub uid: Option<String>,
     /// Only this version. None lets the host decide.
     pub resource_version: Option<String>,
@@ -144,16 +144,16 @@ pub struct DeleteOptions {
 pub enum Patch {
     /// RFC 6902: a list of operations. A failed `test` is [`Code::Invalid`](crate::Code::Invalid).
     Json(Value),
-    /// RFC 7386: what is named is replaced, null removes. Lists are replaced whole.
+    /// RFC 7386: a named field is replaced, and null removes it. Lists are replaced as a whole.
     Merge(Value),
 }
 
 /// What happens to the objects that the deleted one owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// They go after it.
+    /// They are deleted after it.
     Background,
-    /// It goes after them.
+    /// They are deleted before it.
     Foreground,
     /// They stay, without an owner.
     Orphan,

@@ -1,4 +1,4 @@
-//! The trait that a plugin implements, and what it says about itself with it.
+//! The trait that a plugin implements.
 
 use serde::de::DeserializeOwned;
 
@@ -11,8 +11,8 @@ pub trait Reconciler: Default {
     /// The API version and kind this controller reconciles.
     const WATCHES: (&'static str, &'static str);
 
-    /// Cleans up before the object disappears: `Some(Self::finalize)`. Whether the plugin
-    /// finalizes follows from it, so the two cannot disagree. By default there is nothing to do.
+    /// Cleans up before the object is gone: `Some(Self::finalize)`. With it, the host adds the plugin's finalizer. By
+    /// default there is nothing to do.
     const FINALIZE: Option<Finalize<Self>> = None;
 
     /// Whether the plugin writes the status of its primary. If it does, it asks for `patch` on the status, which an
@@ -41,11 +41,11 @@ pub trait Reconciler: Default {
     /// Brings the cluster toward the state `object` asks for. Must be safe to repeat.
     ///
     /// # Errors
-    /// A [`Failure`], when that is not possible now, or not at all.
+    /// A [`Failure`], if this is not possible now, or not at all.
     fn reconcile(&self, object: &Self::Object, cluster: &dyn Cluster) -> Result<Action, Failure>;
 }
 
-/// Undoes what `reconcile` made outside the object's ownership tree. Called until it answers
+/// Undoes what `reconcile` made outside the object's ownership tree. The host calls it until it answers
 /// [`Progress::Done`]; must tolerate that `reconcile` never ran, and that everything is gone.
 pub type Finalize<R> =
     fn(&R, &<R as Reconciler>::Object, &dyn Cluster) -> Result<Progress, Failure>;
@@ -61,7 +61,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The resource's own plural, where Kubernetes' rule does not give it: `gateways`.
+    /// The resource's plural, if it does not follow Kubernetes' rule: `gateways`.
     #[must_use]
     pub fn plural(mut self, resource: &str) -> Self {
         self.plural = Some(resource.to_owned());
@@ -82,15 +82,15 @@ impl Watch {
         self
     }
 
-    /// Not for changes of the status alone, also of a status that it wrote itself.
+    /// Does not run for changes of only the status, even if the plugin wrote it.
     #[must_use]
     pub fn spec_changes_only(mut self) -> Self {
         self.spec_changes_only = true;
         self
     }
 
-    /// Reads only these parts: `.spec`, `.status.conditions`. Less memory, fewer wake-ups: changes of other parts do not
-    /// run it, also of a status that it wrote itself.
+    /// Reads only these parts: `.spec`, `.status.conditions`. This takes less memory, and changes of other parts do not
+    /// run it, even of a status that the plugin wrote.
     #[must_use]
     pub fn fields<const N: usize>(mut self, paths: [&str; N]) -> Self {
         self.fields = paths.map(str::to_owned).to_vec();
@@ -110,9 +110,10 @@ pub(crate) fn all_needs<R: Reconciler>() -> Needs {
     };
     let mut primary = needs::need(api_version, kind, verbs).plural(&resource);
     primary.set_fields(&watch.fields);
-    let status = match R::WRITES_STATUS {
-        true => needs::need(api_version, kind, &["patch"]).plural(&format!("{resource}/status")),
-        false => Needs::none(),
+    let status = if R::WRITES_STATUS {
+        needs::need(api_version, kind, &["patch"]).plural(&format!("{resource}/status"))
+    } else {
+        Needs::none()
     };
     primary + status + R::needs()
 }

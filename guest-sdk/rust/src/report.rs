@@ -1,8 +1,8 @@
-//! What a plugin tells people: Events, log lines and numbers.
+//! What a plugin tells people: Events, log lines and metrics.
 
 use crate::query::ObjectRef;
 
-/// One thing worth telling about the primary, or about something else with [`Event::about`].
+/// An Event about the primary, or about another object with [`Event::about`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// What it is about. None is the primary.
@@ -13,7 +13,7 @@ pub struct Event {
     pub severity: Severity,
     /// Why, in CamelCase and from a small fixed set: `QuotaExceeded`.
     pub reason: String,
-    /// What was done or tried, likewise: `CreateChild`.
+    /// What was done or tried, also in CamelCase: `CreateChild`.
     pub action: String,
     /// A sentence for people.
     pub note: String,
@@ -58,18 +58,18 @@ impl Event {
     }
 }
 
-/// A number of the plugin's own, for `/metrics` of the host.
+/// A metric of the plugin, on `/metrics` of the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
     /// Letters, digits and `_`, with a letter first: `mails_sent`.
     pub name: String,
-    /// What tells one series from another; few values, never the name of an object.
+    /// Its labels: few values, never the name of an object.
     pub labels: Vec<(String, String)>,
-    /// What becomes of it.
+    /// How it changes.
     pub measure: Measure,
 }
 
-/// What becomes of a number.
+/// How a metric changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measure {
     /// It is added to a counter.
@@ -96,7 +96,7 @@ impl Metric {
         Self::new(name, Measure::Observe(value))
     }
 
-    /// The same in a series of its own.
+    /// Adds a label.
     #[must_use]
     pub fn label(mut self, name: &str, value: impl Into<String>) -> Self {
         self.labels.push((name.to_owned(), value.into()));

@@ -1,4 +1,4 @@
-//! Label selectors: whether labels match, as the API server and the host judge it.
+//! Label selectors, with the same result as in the API server and the host.
 //!
 //! Grammar and meaning: apimachinery's `labels.Parse` and `metav1.LabelSelector`.
 
@@ -22,7 +22,7 @@ pub struct LabelSelector {
     requirements: Vec<Requirement>,
 }
 
-/// What is no label selector, and why not.
+/// What is not a label selector, and why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadSelector(String);
 
@@ -47,14 +47,14 @@ impl LabelSelector {
     /// Reads a selector's text; empty text selects all.
     ///
     /// # Errors
-    /// Text that is no selector; as a [`Failure`], that is terminal.
+    /// Text that is not a selector; as a [`Failure`], that is terminal.
     pub fn parse(text: &str) -> Result<Self, BadSelector> {
         match parse::requirements(text) {
             Ok(requirements) => Ok(Self { requirements }),
             Err(why) => {
                 let shown: String = text.chars().take(200).collect();
                 Err(BadSelector(format!(
-                    "{shown:?} is no label selector: {why}"
+                    "{shown:?} is not a label selector: {why}"
                 )))
             }
         }
@@ -152,21 +152,27 @@ impl TryFrom<Fields> for LabelSelector {
     type Error = BadSelector;
 
     fn try_from(fields: Fields) -> Result<Self, BadSelector> {
-        let labels = fields.match_labels.unwrap_or_default().into_iter();
-        let labels = labels.map(|(key, value)| {
-            let demand = Demand::In(vec![value.unwrap_or_default()]);
-            Ok(Requirement { key, demand })
-        });
-        let expressions = fields.match_expressions.unwrap_or_default().into_iter();
-        let expressions = expressions.map(requirement);
+        let labels = fields
+            .match_labels
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(key, value)| {
+                let demand = Demand::In(vec![value.unwrap_or_default()]);
+                Ok(Requirement { key, demand })
+            });
+        let expressions = fields
+            .match_expressions
+            .unwrap_or_default()
+            .into_iter()
+            .map(requirement);
         let requirements = labels.chain(expressions).map(|requirement| {
             let requirement = requirement?;
             parse::check(&requirement)?;
             Ok(requirement)
         });
         let requirements = requirements.collect::<Result<_, String>>();
-        let requirements =
-            requirements.map_err(|why| BadSelector(format!("it is no label selector: {why}")))?;
+        let requirements = requirements
+            .map_err(|why| BadSelector(format!("it is not a label selector: {why}")))?;
         Ok(Self { requirements })
     }
 }

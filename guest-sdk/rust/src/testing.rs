@@ -5,11 +5,10 @@
 //! checks what the host would check: needs, owner references, finalizers. [`Fixture`] is a file
 //! that says what such a pass must do; the host runs the same files through the real sandbox.
 //!
-//! What it does not do: schemas and their defaults, admission, RBAC, conversion between versions
-//! of a group, garbage collection. Lists merge by key only under the field names that Kubernetes
-//! uses for it (`containers`, `env`, `conditions`, ...), and are replaced whole otherwise.
-//! An edit by somebody else owns nothing, and a field shared by two managers stays when one
-//! of them drops it.
+//! It has no schemas and defaults, no admission, no RBAC, no conversion between versions of a group, and no garbage
+//! collection. Lists merge by key only under the field names that Kubernetes uses for it (`containers`, `env`,
+//! `conditions`, ...). Other lists are replaced as a whole. An edit by somebody else owns nothing. A field of two
+//! managers stays when one of them drops it.
 
 mod call;
 mod check;

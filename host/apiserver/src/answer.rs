@@ -86,7 +86,7 @@ impl Answer {
         Self::bytes(code, text.into())
     }
 
-    /// An answer in JSON that is no object of the API: it ends with no line.
+    /// An answer in JSON that is not an object of the API: it ends with no line.
     pub fn document(code: StatusCode, value: &Value) -> Self {
         Self::bytes(code, encode::to_vec(value).into())
     }

@@ -7,7 +7,7 @@
 //!  objects, scale                            what happens to the objects of its kind
 //! ```
 //!
-//! - All of it is functions of values: whoever calls them holds the store and the clock.
+//! - All of it is functions of values: the caller holds the store and the clock.
 //! - Like the real server, this reads a definition in its inner form: what all versions have alike lies
 //!   beside them, which shows in the paths of causes.
 

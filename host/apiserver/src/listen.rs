@@ -3,7 +3,7 @@
 //! - Each connection is a task of its own; what starts tasks is handed in.
 //! - Nothing waits for a client without an end: its hand shake, the heads and the bodies of its requests
 //!   have deadlines.
-//! - When the server stops, watches end, requests that are there are answered, and whoever is still
+//! - When the server stops, watches end, requests that are there are answered, and a client that is still
 //!   connected after [`GRACE`] is cut off.
 
 mod activity;

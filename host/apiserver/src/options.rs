@@ -7,7 +7,7 @@ use std::time::Duration;
 pub use controllers::{Controllers, UnknownController};
 
 /// What a server is like. The default is what tests in the same process want: everything is allowed, there
-/// is no node, and nothing takes longer than it has to.
+/// is not a node, and nothing takes longer than it has to.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Keeps every accepted write, for an oracle.

@@ -20,7 +20,7 @@ pub use strategic::strategic;
 use crate::json::type_name;
 use crate::status::Refusal;
 
-/// 400: a patch that is no object.
+/// 400: a patch that is not an object.
 fn not_an_object(before: &str, patch: &Value) -> Refusal {
     let word = type_name(patch);
     Refusal::bad_request(format!(

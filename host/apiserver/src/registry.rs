@@ -45,7 +45,7 @@ pub struct Resource {
     pub storage: String,
     /// How the objects of a custom kind are kept.
     pub kept: Option<Arc<Kept>>,
-    /// What whoever uses it is warned of: a CRD can deprecate a version.
+    /// What its users are warned of: a CRD can deprecate a version.
     pub deprecated: Option<String>,
     /// Where its objects come from.
     pub origin: Origin,

@@ -29,7 +29,7 @@ pub fn is_review(resource: &Resource) -> bool {
 /// Answers the question in the body.
 ///
 /// # Errors
-/// 400 or 422 for what is no question.
+/// 400 or 422 for what is not a question.
 pub fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
     let look = call.look()?;
     let options = WriteOptions::read(&call.request.query, WriteKind::Create)?;

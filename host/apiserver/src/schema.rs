@@ -199,7 +199,7 @@ impl Schema {
     /// Reads the `openAPIV3Schema` of a CRD's version.
     ///
     /// # Errors
-    /// If it is no schema; the error says where.
+    /// If it is not a schema; the error says where.
     pub fn parse(openapi: &Value) -> Result<Self, ParseError> {
         Ok(Self::new(SchemaNode::parse(openapi)?, Arc::default()))
     }

@@ -1,5 +1,5 @@
 //! Objects that are given, not made: with the UID, the generation, the times and the status that they are to
-//! have. For tests of whoever uses the server.
+//! have. For tests of users of the server.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::store::{NamespacedName, Write};
 
 /// The client that puts objects there, and the one that changes them.
 const AGENT: &str = "given";
-/// What a client cannot set, and whoever gives an object can.
+/// What a client cannot set, and the giver of an object can.
 const GIVEN: [&str; 5] = [
     "uid",
     "generation",

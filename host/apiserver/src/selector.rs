@@ -10,7 +10,7 @@ pub use fields::FieldSelector;
 pub use labels::LabelSelector;
 pub use written::written;
 
-/// Text that is no selector, in the real server's words.
+/// Text that is not a selector, in the real server's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadSelector(pub String);

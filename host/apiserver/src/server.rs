@@ -57,7 +57,7 @@ impl Server {
         Self(Arc::new(state))
     }
 
-    /// Answers one request whose body is there; it is not checked whether its user may make it.
+    /// Answers one request whose body is complete; a refusal is its answer.
     pub fn answer(&self, request: &Request) -> Answer {
         dispatch::answer(self, request)
     }

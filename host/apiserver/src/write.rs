@@ -324,7 +324,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Does something as whoever writes, for managedFields.
+    /// Does something as the writer, for managedFields.
     pub fn as_writer<T>(&self, manager: &str, work: impl FnOnce(&Writer<'_>, View<'_>) -> T) -> T {
         let resource = self.call.resource;
         let registry = self.call.state.registry();

@@ -23,7 +23,7 @@ use windlass_host::seams::{Seams, Task};
 use windlass_host::shutdown;
 
 /// The first line of a kubeconfig that may be replaced.
-const MARK: &str = "# Written by windlass apiserver, and gone when that ends.\n";
+const MARK: &str = "# Written by windlass apiserver, which removes this file when it ends.\n";
 
 /// Serves until SIGTERM, SIGINT or SIGHUP.
 ///
@@ -35,9 +35,10 @@ pub async fn serve(flags: ApiServerFlags, seams: Seams) -> anyhow::Result<()> {
         node: flags.node(),
         controllers: flags.controllers,
         job_duration: flags.job_duration,
-        authorization: match flags.rbac {
-            true => Authorization::Rbac,
-            false => Authorization::AlwaysAllow,
+        authorization: if flags.rbac {
+            Authorization::Rbac
+        } else {
+            Authorization::AlwaysAllow
         },
         ..Options::default()
     };
@@ -151,7 +152,7 @@ impl KubeconfigFile {
                 let left = File::open(&path).map(|file| file.try_lock());
                 if matches!(left, Ok(Err(TryLockError::WouldBlock))) {
                     bail!(
-                        "{shown} leads to a windlass apiserver that still runs: end that one, or name another file with --kubeconfig-out"
+                        "{shown} belongs to a windlass apiserver that still runs: stop it, or name another file with --kubeconfig-out"
                     );
                 }
                 fs::remove_file(&path)
@@ -159,7 +160,7 @@ impl KubeconfigFile {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             _ => bail!(
-                "{shown} is there already, and not from windlass apiserver: name another file with --kubeconfig-out"
+                "{shown} exists already, and windlass apiserver did not write it: name another file with --kubeconfig-out"
             ),
         }
         Ok(Self { path, held: None })

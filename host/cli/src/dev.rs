@@ -39,19 +39,19 @@ use news::News;
 use session::Session;
 use target::Target;
 use tell::Teller;
-use windlass_host::admin::folder::{self, Written};
+use windlass_host::admin::folder::{self, PortFile};
 use windlass_host::admin::{self, BindAddress, Ports};
 use windlass_host::connect::ClusterFlags;
 use windlass_host::connect::connect;
 use windlass_host::hosting::Quarantine;
 use windlass_host::lease::Times;
 use windlass_host::plugin::{code_cache, sandboxes};
-use windlass_host::recording::Failures;
-use windlass_host::runtime::{Means, Wired, identity, wire};
+use windlass_host::recording::FailureRecorder;
+use windlass_host::runtime::{HostDependencies, Wired, identity, wire};
 use windlass_host::screen::Tone;
-use windlass_host::seams::{Either, Seams, Task, first, time_zone};
-use windlass_host::shutdown::{self, Phase, Phases, advance, reached};
-use windlass_host::source::{Folder, Watch};
+use windlass_host::seams::{Seams, Task, time_zone};
+use windlass_host::shutdown::{self, Phases, ShutdownPhase, advance, reached};
+use windlass_host::source::{Folder, FolderWatch};
 
 pub use flags::{DevFlags, RenderFlags};
 pub use render::render;
@@ -75,7 +75,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         .context("name a project's folder or a component");
     let own = own.and_then(own_folder);
     let failures = own.as_ref().ok().map(|own| own.join("failures"));
-    let failures = failures.and_then(|folder| Failures::open(folder, &seams).ok());
+    let failures = failures.and_then(|folder| FailureRecorder::open(folder, &seams).ok());
     if failures.is_none() {
         // Where nothing may be written, plugins can be tried all the same.
         let text = "failed passes are not recorded, since .windlass/failures cannot be made";
@@ -90,12 +90,12 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
     };
     let teller = teller.of(&cluster);
     let _server = server.map(|server| {
-        teller.tell(&News::Serving { url: server.url() });
+        teller.print(&News::Serving { url: server.url() });
         server.start(&seams)
     });
     let (api, namespace) = connect(&cluster, &seams).await?;
     let name = identity(&seams);
-    let means = Means {
+    let means = HostDependencies {
         api,
         namespace,
         cache: code_cache(flags.code_cache.clone())?,
@@ -116,8 +116,8 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
     let served = admin::serve(ports, wired.finder.clone(), wired.board.clone(), &seams).await?;
     let page = served.status.map(|address| format!("http://{address}"));
     // Gone when this function ends.
-    let _written: Vec<Written> = match &page {
-        Some(page) => told(&targets, &name, page, &cluster),
+    let _written: Vec<PortFile> = match &page {
+        Some(page) => announce(&targets, &name, page, &cluster),
         None => Vec::new(),
     };
     let (folders, held) = mpsc::channel(1);
@@ -132,18 +132,19 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         own_server: kubeconfig.is_some(),
     };
     let work = session.work(&flags, targets, kubeconfig.as_deref());
-    let stopped = first(reached(&phases, Phase::Drain), session.teller.alone());
-    let ended = match first(work, stopped).await {
-        Either::Left(ended) => ended,
-        Either::Right(_) => Ok(()),
+    let ended = tokio::select! {
+        biased;
+        ended = work => ended,
+        () = reached(&phases, ShutdownPhase::Drain) => Ok(()),
+        () = session.teller.alone() => Ok(()),
     };
-    advance(&phase, Phase::Drain);
+    advance(&phase, ShutdownPhase::Drain);
     let host = host.await.context("the host's task was lost")?;
     ended.and(host)
 }
 
 /// Each target's folder knows its host, where it can be written.
-fn told(targets: &[Target], host: &str, page: &str, cluster: &ClusterFlags) -> Vec<Written> {
+fn announce(targets: &[Target], host: &str, page: &str, cluster: &ClusterFlags) -> Vec<PortFile> {
     let folders = targets.iter().filter_map(|target| own_folder(target).ok());
     let written = folders.filter_map(|folder| folder::write(&folder, host, page, cluster).ok());
     written.collect()
@@ -186,13 +187,13 @@ fn embedded(
 fn run_host(
     wired: &Wired,
     folders: mpsc::Receiver<Folder>,
-    phase: &watch::Sender<Phase>,
+    phase: &watch::Sender<ShutdownPhase>,
     phases: &Phases,
     seams: &Seams,
 ) -> Task<anyhow::Result<()>> {
     let (host, phase, phases) = (wired.host.clone(), phase.clone(), phases.clone());
     seams.spawn.task(async move {
-        let watch = Watch::by_hand(folders);
+        let watch = FolderWatch::by_hand(folders);
         host.run(watch, Folder::default(), &phase, &phases).await
     })
 }

@@ -41,7 +41,7 @@ use windlass_host::digest::{Digest, digest};
 use windlass_host::error::Chain;
 use windlass_host::flags::OutputFormat;
 use windlass_host::plugin::{code_cache, sandboxes};
-use windlass_host::screen::{Tone, say};
+use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::{Clock, ManualWallClock, Rng, Seams};
 use windlass_host::source::{change_text, text_of};
 use windlass_host::telemetry;
@@ -55,9 +55,9 @@ const FOLDER: &str = "tests";
 /// # Errors
 /// One of them does not hold, or cannot be run.
 pub async fn test(flags: TestFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
-    let dial: &'static ManualWallClock = Box::leak(Box::default());
+    let wall_clock: &'static ManualWallClock = Box::leak(Box::default());
     let shown = Seams {
-        clock: Clock::shown_by(dial),
+        clock: Clock::shown_by(wall_clock),
         // Chance is the same in every run.
         rng: Rng::seeded(1),
         ..seams.clone()
@@ -68,7 +68,7 @@ pub async fn test(flags: TestFlags, threads: usize, seams: Seams) -> anyhow::Res
     let session = Session {
         sandboxes,
         cache: code_cache(flags.code_cache.clone())?,
-        dial,
+        wall_clock,
         shown,
         seams,
         flags,
@@ -86,9 +86,9 @@ pub async fn test(flags: TestFlags, threads: usize, seams: Seams) -> anyhow::Res
                 Err(problem) => Err(anyhow::anyhow!("{problem}")),
             };
             if let Err(error) = ended {
-                say(Tone::Bad, "Failed", &Chain(&*error).to_string())?;
+                print_status(Tone::Bad, "Failed", &Chain(&*error).to_string())?;
             }
-            say(
+            print_status(
                 Tone::Good,
                 "Watching",
                 "sources and fixtures; Ctrl-C ends it",
@@ -110,7 +110,7 @@ type Files = (Held, BTreeMap<PathBuf, Digest>);
 struct Session {
     sandboxes: std::sync::Arc<windlass_host::plugin::Sandboxes>,
     cache: windlass_code_cache::CodeCache,
-    dial: &'static ManualWallClock,
+    wall_clock: &'static ManualWallClock,
     /// With the clock that fixtures set.
     shown: Seams,
     seams: Seams,
@@ -162,9 +162,10 @@ impl Session {
             written.with_context(|| format!("cannot write {}", path.display()))?;
         }
         if failed > 0 {
-            let hint = match report.cases.iter().any(|case| case.differs) {
-                true => ": if what came is right, `windlass test --update` takes it over",
-                false => "",
+            let hint = if report.cases.iter().any(|case| case.differs) {
+                ": if the new results are right, `windlass test --update` accepts them"
+            } else {
+                ""
             };
             bail!("{failed} of {} failed{hint}", report.cases.len());
         }
@@ -178,7 +179,7 @@ impl Session {
             seams: self.seams.clone(),
         };
         let made = target.make(&maker, |command| {
-            let _ = say(Tone::Good, "Building", command);
+            let _ = print_status(Tone::Good, "Building", command);
         });
         let made = made.await.map_err(|failed| match failed {
             Failed::Other(error) => error,
@@ -201,7 +202,7 @@ impl Session {
             sandboxes: self.sandboxes.clone(),
             cache: self.cache.clone(),
             seams: self.shown.clone(),
-            dial: self.dial,
+            wall_clock: self.wall_clock,
             document: target.document(),
             component: made.bytes.clone(),
             definitions,
@@ -237,7 +238,7 @@ impl Session {
             }
         };
         case.steps = fixture.steps.len();
-        telemetry::taken();
+        telemetry::take_buffered();
         let outcomes = match runner.all(&fixture).await {
             Ok(outcomes) => outcomes,
             Err((step, message)) => {
@@ -265,8 +266,9 @@ impl Session {
         if case.failures.is_empty() {
             let (runs, wrong) = runner.failing(&fixture, &outcomes).await;
             case.failing_writes = runs;
-            let wrong = wrong.into_iter();
-            let wrong = wrong.map(|(step, message)| failure(Some(step), message));
+            let wrong = wrong
+                .into_iter()
+                .map(|(step, message)| failure(Some(step), message));
             case.failures = wrong.collect();
         }
         Ok(case)
@@ -338,7 +340,7 @@ impl Session {
         parents.map(Path::to_owned).collect()
     }
 
-    /// What is known once everything has run that was there `before`: what a build or an update has written is no
+    /// What is known once everything has run that was there `before`: what a build or an update has written is not
     /// news, what somebody saved meanwhile is.
     fn after(&self, before: Result<Files, String>) -> Result<Files, String> {
         let now = self.files().map_err(|error| Chain(&*error).to_string());
@@ -364,7 +366,8 @@ fn millis(time: std::time::Duration) -> u64 {
 impl Runner {
     /// Whether a host would run the plugin at all.
     async fn admits(&self) -> anyhow::Result<()> {
-        let world = World::new(self.dial, &self.definitions, SEED).map_err(anyhow::Error::msg)?;
+        let world =
+            World::new(self.wall_clock, &self.definitions, SEED).map_err(anyhow::Error::msg)?;
         let wired = self.host(&world);
         let admitted = self.admitted(&wired, &Map::new()).await;
         admitted.map(drop).map_err(anyhow::Error::msg)
@@ -372,7 +375,7 @@ impl Runner {
 
     /// What a component alone is: its own name, grants for what it asks for, and the kinds that it carries.
     async fn asked(&self, target: &Target, made: crate::project::Made) -> anyhow::Result<Version> {
-        let world = World::new(self.dial, &[], SEED).map_err(anyhow::Error::msg)?;
+        let world = World::new(self.wall_clock, &[], SEED).map_err(anyhow::Error::msg)?;
         let wired = self.host(&world);
         target.version(made, &wired.host).await
     }

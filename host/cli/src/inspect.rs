@@ -157,14 +157,11 @@ impl Inspection {
         let more = [
             selected(label_selector, "labels"),
             selected(field_selector, "fields"),
-            on(spec_change_only, "not for changes of the status alone"),
-            on(
-                declares_fields,
-                "reads the fields that it declares, and no others",
-            ),
+            on(spec_change_only, "ignores changes of only the status"),
+            on(declares_fields, "reads only the fields that it declares"),
             on(
                 finalizes,
-                "finalizes: an object waits for it before it goes",
+                "finalizes: an object is deleted only after finalize is done",
             ),
         ];
         for line in more.into_iter().flatten() {
@@ -178,9 +175,10 @@ impl Inspection {
                 group => format!(".{group}"),
             };
             let sub = subresource.map_or(String::new(), |sub| format!("/{sub}"));
-            let names = match need.names.is_empty() {
-                true => String::new(),
-                false => format!(" named {}", need.names.join(" ")),
+            let names = if need.names.is_empty() {
+                String::new()
+            } else {
+                format!(" named {}", need.names.join(" "))
             };
             let verbs = need.verbs.join(" ");
             put(

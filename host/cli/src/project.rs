@@ -65,10 +65,7 @@ impl Project {
         };
         let mut documents = manifest::parse(&path, &text)?.into_iter();
         let (Some(document), None) = (documents.next(), documents.next()) else {
-            bail!(
-                "{}: a project has one Plugin, not more or less",
-                path.display()
-            );
+            bail!("{}: a project has exactly one Plugin", path.display());
         };
         Ok(Self {
             folder: folder.to_owned(),
@@ -93,9 +90,10 @@ impl Project {
 
 /// `path` in `folder`, as people write it: without a dot for this one.
 pub fn within(folder: &Path, path: &Path) -> PathBuf {
-    match folder == Path::new(".") {
-        true => path.to_owned(),
-        false => folder.join(path),
+    if folder == Path::new(".") {
+        path.to_owned()
+    } else {
+        folder.join(path)
     }
 }
 

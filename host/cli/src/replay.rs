@@ -2,7 +2,7 @@
 //! differ.
 //!
 //! ```text
-//! a pass fails ─> tape ─> recording (no secrets) ─> DIR/PLUGIN/NAME-GENERATION.json
+//! a pass fails ─> transcript ─> recording (no secrets) ─> DIR/PLUGIN/NAME-GENERATION.json
 //!                                                        └─> player ─> the guest ─> decisions ─> same?
 //! ```
 //! - Time, chance, configuration and every answer of the cluster are those of the recording, unless another
@@ -30,7 +30,7 @@ use windlass_host::object::ObjectRef;
 use windlass_host::plugin::transcript::Player;
 use windlass_host::plugin::{Describe, Plugin, Request};
 use windlass_host::recording::{API_VERSION, Function, Outcome, Recording, component_of};
-use windlass_host::screen::{Tone, say};
+use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::Seams;
 use windlass_host::source::text_of;
 use windlass_host::text::clean_lines;
@@ -126,10 +126,7 @@ pub async fn replay(flags: ReplayFlags, threads: usize, seams: Seams) -> anyhow:
         OutputFormat::Json => serde_json::to_string_pretty(&answer)? + "\n",
     };
     stdout().lock().write_all(shown.as_bytes())?;
-    match same {
-        true => Ok(()),
-        false => Err(Different.into()),
-    }
+    if same { Ok(()) } else { Err(Different.into()) }
 }
 
 /// The component that is named, or the one that is kept beside the recording.
@@ -144,7 +141,7 @@ async fn component(
         };
         let target = Target::open(path)?;
         let made = target.make(&maker, |command| {
-            let _ = say(Tone::Good, "Building", command);
+            let _ = print_status(Tone::Good, "Building", command);
         });
         return Ok(made.await?.bytes);
     }
@@ -160,7 +157,7 @@ async fn component(
     let bytes = fs::read(&kept).with_context(|| format!("cannot read {}", kept.display()))?;
     if format!("sha256:{}", digest(&bytes).hex()) != recording.plugin.digest {
         bail!(
-            "{}: it was changed since it was kept: name a component with --with",
+            "{}: the file has changed since the recording: name a component with --with",
             kept.display()
         );
     }
@@ -181,7 +178,7 @@ fn config_of(file: &Path) -> anyhow::Result<String> {
 }
 
 async fn play(recording: &Recording, plugin: &Plugin) -> anyhow::Result<Decisions> {
-    let player = Player::new(recording.reel()?);
+    let player = Player::new(recording.transcript()?);
     let request = Request {
         object: recording.object(),
         attempt: recording.attempt,
@@ -196,8 +193,8 @@ async fn play(recording: &Recording, plugin: &Plugin) -> anyhow::Result<Decision
             Outcome::of_finalize(&called.answer, &called.output)
         }
     };
-    let asked = player.asked();
-    Ok(Decisions::made(
+    let asked = player.import_calls();
+    Ok(Decisions::of(
         &asked,
         outcome.hidden(|text| player.hidden(text)),
     ))
@@ -234,12 +231,12 @@ impl Answer {
         text.push_str(&difference(&self.recorded, &self.replayed));
         if recording.seed_hidden {
             text.push_str(
-                "the pass made a value of a Secret by itself: where its random numbers began is not in the recording, so what it draws differs\n",
+                "the pass generated a value of a Secret: the recording does not have the seed of its random numbers, so generated values differ\n",
             );
         }
         if self.hidden_values > 0 {
             text.push_str(&format!(
-                "{} values of Secrets are hidden in the recording: what depends on them differs for that alone",
+                "{} values of Secrets are hidden in the recording: results that depend on them can differ for this reason alone",
                 self.hidden_values
             ));
         }

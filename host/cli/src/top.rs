@@ -18,7 +18,7 @@ use windlass_host::admin::client::{document, fetch};
 use windlass_host::admin::folder;
 use windlass_host::error::Chain;
 use windlass_host::flags::{HostFlags, OutputFormat};
-use windlass_host::seams::{Either, Seams, first};
+use windlass_host::seams::Seams;
 use windlass_host::status::{Status, table};
 
 /// Show what each plugin of a host does.
@@ -40,7 +40,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// # Errors
 /// No host answers there; in a terminal, only at the first time.
 pub async fn top(flags: TopFlags, seams: Seams) -> anyhow::Result<()> {
-    let base = folder::asked(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
+    let base = folder::find_host(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
     let base = base.as_str();
     let (status, json): (Status, String) = document(base, "/?o=json", &seams).await?;
     let shown = match flags.output {
@@ -67,8 +67,16 @@ async fn watch(base: &str, status: Status, seams: &Seams) -> anyhow::Result<()> 
         });
         delay = loop {
             terminal.0.draw(|frame| draw::draw(&screen, frame))?;
-            match first(events.next(), looking.as_mut()).await {
-                Either::Left(Some(Ok(Event::Key(key)))) if key.kind == KeyEventKind::Press => {
+            let event = tokio::select! {
+                biased;
+                event = events.next() => event,
+                answer = looking.as_mut() => {
+                    screen.takes(answer.map_err(|error| Chain(&*error).to_string()));
+                    break AGAIN;
+                }
+            };
+            match event {
+                Some(Ok(Event::Key(key))) if key.kind == KeyEventKind::Press => {
                     match screen.key(key) {
                         Next::Quit => return Ok(()),
                         Next::Look => break Duration::ZERO,
@@ -76,13 +84,9 @@ async fn watch(base: &str, status: Status, seams: &Seams) -> anyhow::Result<()> 
                     }
                 }
                 // The size is asked for with each drawing.
-                Either::Left(Some(Ok(_))) => {}
+                Some(Ok(_)) => {}
                 // The terminal is gone.
-                Either::Left(Some(Err(_)) | None) => return Ok(()),
-                Either::Right(answer) => {
-                    screen.takes(answer.map_err(|error| Chain(&*error).to_string()));
-                    break AGAIN;
-                }
+                Some(Err(_)) | None => return Ok(()),
             }
         };
     }

@@ -42,7 +42,7 @@ pub enum CacheError {
         #[source]
         source: io::Error,
     },
-    /// What was written is no compiled code of this engine.
+    /// What was written is not compiled code of this engine.
     #[error("the compiled code is damaged: {0}")]
     Damaged(String),
 }
@@ -85,7 +85,7 @@ impl Draft {
     /// Keeps what was written, and maps it. A host killed at any moment leaves the whole of it, or nothing.
     ///
     /// # Errors
-    /// The file system said no, or what was written is no compiled code of this engine.
+    /// The file system said no, or what was written is not compiled code of this engine.
     pub fn keep(self, engine: &Engine) -> Result<(Code, Component), CacheError> {
         let Draft {
             file,
@@ -189,7 +189,7 @@ impl CodeCache {
 }
 
 /// Removes the oldest files beside `newest` until all of them together have at most `most` bytes.
-/// Code that is in use stays: whoever uses it has it open.
+/// Code that is in use stays: its user has it open.
 fn make_room(newest: &Path, most: u64) {
     let folder = newest.parent().unwrap_or(newest);
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

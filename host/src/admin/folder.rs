@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::client::document;
 use crate::connect::ClusterFlags;
-use crate::screen::{Tone, say};
+use crate::screen::{Tone, print_status};
 use crate::seams::Seams;
 use crate::status::Status;
 use crate::text::clean;
@@ -43,12 +43,12 @@ struct HostOf {
 
 /// A file that is there for as long as this is held.
 #[derive(Debug)]
-pub struct Written {
+pub struct PortFile {
     path: PathBuf,
     text: String,
 }
 
-impl Drop for Written {
+impl Drop for PortFile {
     fn drop(&mut self) {
         // Another host may have taken the folder over.
         if fs::read_to_string(&self.path).is_ok_and(|held| held == self.text) {
@@ -61,8 +61,8 @@ impl Drop for Written {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(folder: &Path, host: &str, url: &str, cluster: &ClusterFlags) -> io::Result<Written> {
-    // Whoever reads this may be in another folder.
+pub fn write(folder: &Path, host: &str, url: &str, cluster: &ClusterFlags) -> io::Result<PortFile> {
+    // The reader of this may be in another folder.
     let kubeconfig = cluster.kubeconfig.as_deref().map(std::path::absolute);
     let kubeconfig = kubeconfig.transpose()?;
     let held = HostOf {
@@ -73,7 +73,7 @@ pub fn write(folder: &Path, host: &str, url: &str, cluster: &ClusterFlags) -> io
         kubeconfig: kubeconfig.and_then(|file| file.to_str().map(str::to_owned)),
         context: cluster.context.clone(),
     };
-    let written = Written {
+    let written = PortFile {
         path: folder.join(FILE),
         text: serde_json::to_string(&held)? + "\n",
     };
@@ -83,7 +83,7 @@ pub fn write(folder: &Path, host: &str, url: &str, cluster: &ClusterFlags) -> io
 
 /// Which host a command asks: the one that is `named`, the one of `folder` while it runs, or the usual one. Says which
 /// it is, unless it is named.
-pub async fn asked(named: Option<&str>, folder: &Path, seams: &Seams) -> String {
+pub async fn find_host(named: Option<&str>, folder: &Path, seams: &Seams) -> String {
     let held = read(folder);
     let answers = match (named, &held) {
         (None, Some(held)) => answers_at(&held.url, seams).await,
@@ -92,7 +92,7 @@ pub async fn asked(named: Option<&str>, folder: &Path, seams: &Seams) -> String 
     let (url, says) = choose(named, held.as_ref(), answers.as_deref());
     if let Some((tone, text)) = says {
         // Where nobody hears it, the answer is as good.
-        let _ = say(tone, "Asking", &text);
+        let _ = print_status(tone, "Asking", &text);
     }
     url
 }
@@ -110,7 +110,7 @@ pub async fn cluster(flags: ClusterFlags, folder: &Path, seams: &Seams) -> Clust
     };
     let (cluster, (tone, text)) = choose_cluster(flags, held.as_ref(), answers.as_deref());
     // Where nobody hears it, it is done all the same.
-    let _ = say(tone, "Cluster", &text);
+    let _ = print_status(tone, "Cluster", &text);
     cluster
 }
 

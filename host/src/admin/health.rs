@@ -5,7 +5,7 @@
 
 use axum::http::StatusCode;
 
-use crate::metrics::{Metrics, Stage};
+use crate::metrics::{Metrics, PluginStage};
 use crate::text::clean;
 
 /// The longest reason that is shown.
@@ -22,7 +22,7 @@ pub(super) enum Probe {
 
 /// How it is asked.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ProbeQuery {
     /// For this check alone.
     only: Option<String>,
     /// Each check is to be shown.
@@ -44,7 +44,7 @@ struct Check {
     state: Result<String, String>,
 }
 
-impl Asked {
+impl ProbeQuery {
     /// Reads `?verbose&exclude=ping`, asked of `check` alone if there is one.
     pub(super) fn parse(check: Option<&str>, query: &str) -> Self {
         let mut asked = Self {
@@ -63,7 +63,7 @@ impl Asked {
 }
 
 /// Answers.
-pub(super) fn answer(probe: Probe, asked: &Asked, metrics: &Metrics) -> Verdict {
+pub(super) fn answer(probe: Probe, asked: &ProbeQuery, metrics: &Metrics) -> Verdict {
     let checks = checks(probe, metrics);
     let wanted = |check: &&Check| asked.only.as_ref().is_none_or(|only| *only == check.name);
     let checks: Vec<&Check> = checks.iter().filter(wanted).collect();
@@ -98,9 +98,10 @@ pub(super) fn answer(probe: Probe, asked: &Asked, metrics: &Metrics) -> Verdict 
         Probe::Live => "livez",
         Probe::Ready => "readyz",
     };
-    let (code, end) = match is_well {
-        true => (StatusCode::OK, "passed"),
-        false => (StatusCode::INTERNAL_SERVER_ERROR, "failed"),
+    let (code, end) = if is_well {
+        (StatusCode::OK, "passed")
+    } else {
+        (StatusCode::INTERNAL_SERVER_ERROR, "failed")
     };
     text += &format!("{probe} check {end}\n");
     Verdict { code, text }
@@ -131,17 +132,17 @@ fn checks(probe: Probe, metrics: &Metrics) -> Vec<Check> {
 }
 
 /// What is so of a plugin, or what is wrong. One that others hold up does not take the rest of the host away.
-fn state(stage: &Stage) -> Result<String, String> {
+fn state(stage: &PluginStage) -> Result<String, String> {
     match stage {
-        Stage::Loading => Err("its first version is being loaded".to_owned()),
-        Stage::Syncing => Err("its first lists are not in yet".to_owned()),
-        Stage::Refused(why) => Ok(format!("not running, refused: {}", clean(why, REASON))),
-        Stage::Quarantined(why) | Stage::Waiting(why) => {
+        PluginStage::Loading => Err("its first version is being loaded".to_owned()),
+        PluginStage::Syncing => Err("its first lists are not in yet".to_owned()),
+        PluginStage::Refused(why) => Ok(format!("not running, refused: {}", clean(why, REASON))),
+        PluginStage::Quarantined(why) | PluginStage::Waiting(why) => {
             Ok(format!("not running, {}", clean(why, REASON)))
         }
-        Stage::StandingBy => Ok("standing by".to_owned()),
-        Stage::Running => Ok("running".to_owned()),
-        Stage::SlowedDown(why) => Ok(format!("running, {}", clean(why, REASON))),
+        PluginStage::StandingBy => Ok("standing by".to_owned()),
+        PluginStage::Running => Ok("running".to_owned()),
+        PluginStage::SlowedDown(why) => Ok(format!("running, {}", clean(why, REASON))),
     }
 }
 
@@ -149,30 +150,42 @@ fn state(stage: &Stage) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn said(probe: Probe, check: Option<&str>, query: &str, metrics: &Metrics) -> (u16, String) {
-        let verdict = answer(probe, &Asked::parse(check, query), metrics);
+    fn probe_answer(
+        probe: Probe,
+        check: Option<&str>,
+        query: &str,
+        metrics: &Metrics,
+    ) -> (u16, String) {
+        let verdict = answer(probe, &ProbeQuery::parse(check, query), metrics);
         (verdict.code.as_u16(), verdict.text)
     }
 
     #[test]
     fn a_host_is_ready_when_its_plugins_are_as_far_as_they_can_get() {
         let metrics = Metrics::default();
-        let ready = |query| said(Probe::Ready, None, query, &metrics);
+        let ready = |query| probe_answer(Probe::Ready, None, query, &metrics);
         assert_eq!(ready(""), (200, "ok".into()), "without plugins");
         let stages = [
-            (Stage::Loading, 500),
-            (Stage::Syncing, 500),
-            (Stage::Refused("bad\u{1b}[2J".into()), 200),
-            (Stage::Waiting("waiting: no such kind".into()), 200),
-            (Stage::StandingBy, 200),
-            (Stage::Running, 200),
-            (Stage::Quarantined("component quarantined".into()), 200),
-            (Stage::SlowedDown("slowed down".into()), 200),
+            (PluginStage::Loading, 500),
+            (PluginStage::Syncing, 500),
+            (PluginStage::Refused("bad\u{1b}[2J".into()), 200),
+            (PluginStage::Waiting("waiting: no such kind".into()), 200),
+            (PluginStage::StandingBy, 200),
+            (PluginStage::Running, 200),
+            (
+                PluginStage::Quarantined("component quarantined".into()),
+                200,
+            ),
+            (PluginStage::SlowedDown("slowed down".into()), 200),
         ];
         for (stage, code) in stages {
             metrics.of("greeter").reached(stage.clone());
             assert_eq!(ready("").0, code, "{stage:?}");
-            assert_eq!(said(Probe::Live, None, "", &metrics).0, 200, "{stage:?}");
+            assert_eq!(
+                probe_answer(Probe::Live, None, "", &metrics).0,
+                200,
+                "{stage:?}"
+            );
             let (_, text) = ready("verbose");
             assert!(text.contains("plugin/greeter "), "{text}");
             assert!(!text.contains('\u{1b}'), "{text:?}");
@@ -192,7 +205,7 @@ mod tests {
             (Some("absent"), "", (404, "there is no such check\n")),
         ];
         for (check, query, (code, text)) in cases {
-            let said = said(Probe::Ready, check, query, &metrics);
+            let said = probe_answer(Probe::Ready, check, query, &metrics);
             assert_eq!(said, (code, text.to_owned()), "{check:?} {query}");
         }
     }

@@ -9,7 +9,7 @@ mod deadline;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use axum::Router;
@@ -19,6 +19,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tower::ServiceExt;
@@ -43,7 +44,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Accepts connections on `listener`, and has `router` answer their requests, until it is dropped.
 pub(super) async fn serve(listener: TcpListener, router: Router, seams: Seams) {
-    let open = Arc::new(Connections::default());
+    let open = Arc::new(OpenConnections::default());
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // Most often there is no file descriptor left.
@@ -88,19 +89,19 @@ where
 
 /// The open connections of one port.
 #[derive(Default)]
-struct Connections(Mutex<Recent<Task>>);
+struct OpenConnections(Mutex<Recent<Task>>);
 
 /// One connection's place among them, which it gives up when it is dropped.
 struct Seat {
     id: u64,
-    open: Weak<Connections>,
+    open: Weak<OpenConnections>,
 }
 
-impl Connections {
+impl OpenConnections {
     /// Starts one more connection, and closes another one if there are too many.
     fn add(self: &Arc<Self>, start: impl FnOnce(Seat) -> Task) {
         let open = Arc::downgrade(self);
-        let mut recent = self.recent();
+        let mut recent = self.0.lock();
         // The lock is held until the task is in: it may end before.
         let id = recent.next();
         recent.insert(id, start(Seat { id, open }));
@@ -111,12 +112,8 @@ impl Connections {
 
     /// Closes the connection that has sent no request for the longest time.
     fn close_one(&self) {
-        let closed = self.recent().take_oldest();
+        let closed = self.0.lock().take_oldest();
         drop(closed);
-    }
-
-    fn recent(&self) -> MutexGuard<'_, Recent<Task>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -124,7 +121,7 @@ impl Seat {
     /// The connection has sent a request.
     fn used(&self) {
         if let Some(open) = self.open.upgrade() {
-            open.recent().used(self.id);
+            open.0.lock().used(self.id);
         }
     }
 }
@@ -132,7 +129,7 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         if let Some(open) = self.open.upgrade() {
-            let ended = open.recent().remove(self.id);
+            let ended = open.0.lock().remove(self.id);
             drop(ended);
         }
     }

@@ -6,8 +6,8 @@ use askama::Template;
 
 use crate::api::group_of;
 use crate::status::{GrantStatus, KeyStatus, PluginDetails, PluginStatus, Status, Warning};
-use crate::text::{mebibytes, spell};
-use crate::why::{Answer, text};
+use crate::text::{format_duration, mebibytes};
+use crate::why::{Explanation, text};
 
 /// The style sheet of all pages.
 pub(super) const STYLE: &str = include_str!("../../templates/style.css");
@@ -19,7 +19,7 @@ pub(super) const REFRESH: &str = include_str!("../../templates/refresh.js");
 struct Overview<'a> {
     status: &'a Status,
     up: String,
-    rows: Vec<Row<'a>>,
+    rows: Vec<PluginRow<'a>>,
     warnings: Vec<(&'a str, &'a Warning)>,
     /// What plugins say that no warning says.
     messages: Vec<(&'a str, &'a str)>,
@@ -27,9 +27,9 @@ struct Overview<'a> {
 
 #[derive(Template)]
 #[template(path = "plugin.html")]
-struct Plugin<'a> {
+struct PluginPage<'a> {
     status: &'a PluginStatus,
-    row: Row<'a>,
+    row: PluginRow<'a>,
     limit: String,
     unused: &'a [GrantStatus],
     sections: [Section; 2],
@@ -38,12 +38,12 @@ struct Plugin<'a> {
 #[derive(Template)]
 #[template(path = "why.html")]
 struct Why<'a> {
-    answer: &'a Answer,
+    answer: &'a Explanation,
     text: String,
 }
 
 /// A plugin, as its row shows it.
-struct Row<'a> {
+struct PluginRow<'a> {
     plugin: &'a PluginStatus,
     kind: &'a str,
     version: &'a str,
@@ -84,7 +84,7 @@ pub(super) fn overview(status: &Status) -> askama::Result<String> {
         .filter_map(|plugin| Some((&*plugin.name, plugin.own_message()?)));
     let page = Overview {
         status,
-        up: spell(Duration::from_millis(status.up_ms)),
+        up: format_duration(Duration::from_millis(status.up_ms)),
         rows: plugins.map(row).collect(),
         warnings: warnings.collect(),
         messages: messages.collect(),
@@ -106,7 +106,7 @@ pub(super) fn plugin(details: &PluginDetails) -> askama::Result<String> {
     let limit = status
         .memory_limit
         .map(|limit| format!(", of {} MiB", limit >> 20));
-    let page = Plugin {
+    let page = PluginPage {
         status,
         row: row(status),
         limit: limit.unwrap_or_default(),
@@ -120,7 +120,7 @@ pub(super) fn plugin(details: &PluginDetails) -> askama::Result<String> {
 }
 
 /// One object.
-pub(super) fn why(answer: &Answer) -> askama::Result<String> {
+pub(super) fn why(answer: &Explanation) -> askama::Result<String> {
     let page = Why {
         answer,
         text: text(answer),
@@ -128,24 +128,24 @@ pub(super) fn why(answer: &Answer) -> askama::Result<String> {
     page.render()
 }
 
-fn row(plugin: &PluginStatus) -> Row<'_> {
+fn row(plugin: &PluginStatus) -> PluginRow<'_> {
     let passes = &plugin.passes;
     let took = |micros: u64| match passes.total {
         0 => String::new(),
-        _ => spell(Duration::from_micros(micros)),
+        _ => format_duration(Duration::from_micros(micros)),
     };
     let cpu = Duration::try_from_secs_f64(plugin.cpu_seconds).unwrap_or_default();
-    Row {
+    PluginRow {
         plugin,
         kind: plugin.reconciles.as_deref().unwrap_or("<none>"),
         version: plugin.version.as_deref().unwrap_or("<none>"),
         digest: plugin.digest.as_deref().unwrap_or_default(),
-        oldest: spell(Duration::from_millis(plugin.oldest_ms)),
+        oldest: format_duration(Duration::from_millis(plugin.oldest_ms)),
         points: points(&plugin.sparkline),
         p50: took(passes.p50_us),
         p99: took(passes.p99_us),
         memory: mebibytes(plugin.memory_peak),
-        cpu: spell(cpu),
+        cpu: format_duration(cpu),
     }
 }
 
@@ -163,15 +163,15 @@ fn key_row((api_version, kind): (&str, &str), key: &KeyStatus) -> KeyRow {
     KeyRow {
         link: format!("/why?{query}"),
         object: key.to_string(),
-        took: spell(Duration::from_micros(key.took_us)),
+        took: format_duration(Duration::from_micros(key.took_us)),
         failures: match key.failures {
             0 => String::new(),
             failures => failures.to_string(),
         },
         since: key.since.clone().unwrap_or_default(),
-        next: key
-            .next_ms
-            .map_or_else(String::new, |next| spell(Duration::from_millis(next))),
+        next: key.next_ms.map_or_else(String::new, |next| {
+            format_duration(Duration::from_millis(next))
+        }),
         returned: key.returned.clone(),
         error: key.error.clone().unwrap_or_default(),
     }
@@ -252,7 +252,7 @@ mod tests {
                 verbs: vec!["delete".into()],
             }],
         };
-        let answer = Answer::about(ObjectRef {
+        let answer = Explanation::about(ObjectRef {
             kind: EVIL.into(),
             namespace: None,
             name: EVIL.into(),

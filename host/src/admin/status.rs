@@ -28,17 +28,18 @@ pub(super) fn router(finder: Finder, board: StatusCollector, local: bool) -> Rou
         .with_state(board)
         .route(
             "/style.css",
-            get(async || shown("text/css; charset=utf-8", page::STYLE.into())),
+            get(async || respond("text/css; charset=utf-8", page::STYLE.into())),
         )
         .route(
             "/refresh.js",
-            get(async || shown("text/javascript; charset=utf-8", page::REFRESH.into())),
+            get(async || respond("text/javascript; charset=utf-8", page::REFRESH.into())),
         );
     let router = Router::new().route("/why", get(why)).with_state(finder);
     let router = router.merge(overview);
-    match local {
-        true => router.layer(from_fn(only_by_its_name)),
-        false => router,
+    if local {
+        router.layer(from_fn(only_by_its_name))
+    } else {
+        router
     }
 }
 
@@ -85,9 +86,9 @@ async fn why(
     let answer = finder.find(&question).await;
     match &*query.o {
         "json" => json(&answer),
-        "dot" => shown("text/vnd.graphviz", dot(&answer)),
+        "dot" => respond("text/vnd.graphviz", dot(&answer)),
         _ if is_browser(&headers) => html(page::why(&answer)),
-        _ => shown(PLAIN, text(&answer)),
+        _ => respond(PLAIN, text(&answer)),
     }
 }
 
@@ -106,7 +107,7 @@ async fn overview(
     match &*query.o {
         "json" => json(&status),
         _ if is_browser(&headers) => html(page::overview(&status)),
-        _ => shown(PLAIN, status::table(&status)),
+        _ => respond(PLAIN, status::table(&status)),
     }
 }
 
@@ -123,7 +124,7 @@ async fn plugin(
     match &*query.o {
         "json" => json(&details),
         _ if is_browser(&headers) => html(page::plugin(&details)),
-        _ => shown(PLAIN, status::details(&details)),
+        _ => respond(PLAIN, status::details(&details)),
     }
 }
 
@@ -137,19 +138,19 @@ fn is_browser(headers: &HeaderMap) -> bool {
 
 fn html(page: askama::Result<String>) -> Response {
     match page {
-        Ok(page) => shown("text/html; charset=utf-8", page),
+        Ok(page) => respond("text/html; charset=utf-8", page),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
 
 fn json(document: &impl Serialize) -> Response {
     match serde_json::to_string_pretty(document) {
-        Ok(body) => shown("application/json", body + "\n"),
+        Ok(body) => respond("application/json", body + "\n"),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
 
-fn shown(media: &'static str, body: String) -> Response {
+fn respond(media: &'static str, body: String) -> Response {
     let head = [
         (header::CONTENT_TYPE, media),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),

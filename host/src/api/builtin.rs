@@ -1,10 +1,10 @@
 //! The resources of Kubernetes itself, for what is asked without a cluster.
 
-use Scope::{Cluster, Namespaced};
+use ResourceScope::{Cluster, Namespaced};
 
 /// Where the objects of a resource live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scope {
+enum ResourceScope {
     /// In the cluster.
     Cluster,
     /// In namespaces.
@@ -13,7 +13,7 @@ enum Scope {
 
 /// Group, plural, scope and subresources of each.
 #[rustfmt::skip]
-const RESOURCES: &[(&str, &str, Scope, &[&str])] = &[
+const RESOURCES: &[(&str, &str, ResourceScope, &[&str])] = &[
     ("", "bindings", Namespaced, &[]),
     ("", "configmaps", Namespaced, &[]),
     ("", "endpoints", Namespaced, &[]),

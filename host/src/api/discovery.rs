@@ -3,16 +3,20 @@
 //! - What was found is kept; what was not is asked for again, but not in quick succession.
 //! - A kind that nobody serves is `None`, never an error.
 
+mod wait;
+
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroupList, APIResource, APIResourceList};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{Api, ApiError, Request, Resource, api_path, group_of};
 use crate::api::is_cluster_scoped;
 use crate::seams::Clock;
+
+pub use wait::{Lookup, Unserved};
 
 /// How many versions are remembered before those that nobody serves are forgotten.
 const KNOWN: usize = 1000;
@@ -24,11 +28,11 @@ const ABSENCE: Duration = Duration::from_secs(1);
 pub struct Discovery {
     api: Api,
     clock: Clock,
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, CachedGroup>>,
 }
 
 #[derive(Clone)]
-struct Known {
+struct CachedGroup {
     resources: Vec<Resource>,
     asked: Instant,
 }
@@ -58,7 +62,7 @@ impl Discovery {
 
     /// The resource of `kind` in `api_version`, if it is remembered: nobody is asked.
     pub fn remembered(&self, api_version: &str, kind: &str) -> Option<Resource> {
-        let known = self.known();
+        let known = self.known.lock();
         let mut resources = known.get(api_version)?.resources.iter();
         resources.find(|resource| resource.kind == kind).cloned()
     }
@@ -66,7 +70,7 @@ impl Discovery {
     /// Whether a resource is cluster-scoped, as far as is remembered or known of Kubernetes: nobody is asked.
     /// `false` if nobody knows.
     pub fn is_cluster_scoped(&self, group: &str, plural: &str) -> bool {
-        let known = self.known();
+        let known = self.known.lock();
         let of_group = known
             .iter()
             .filter(|(api_version, _)| group_of(api_version) == group);
@@ -213,7 +217,7 @@ impl Discovery {
     /// older than a moment.
     async fn resources(&self, api_version: &str, fresh: bool) -> Result<Vec<Resource>, ApiError> {
         let now = self.clock.now();
-        let known = self.known().get(api_version).cloned();
+        let known = self.known.lock().get(api_version).cloned();
         if let Some(known) = known
             && (!fresh || now.saturating_duration_since(known.asked) < ABSENCE)
         {
@@ -234,22 +238,18 @@ impl Discovery {
             Err(error) => return Err(error),
         };
         let asked = self.clock.now();
-        let mut known = self.known();
+        let mut known = self.known.lock();
         if known.len() >= KNOWN {
             known.retain(|_, known| !known.resources.is_empty());
         }
         known.insert(
             api_version.to_owned(),
-            Known {
+            CachedGroup {
                 resources: resources.clone(),
                 asked,
             },
         );
         Ok(resources)
-    }
-
-    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -47,7 +47,7 @@ pub enum ApiError {
 
 /// Who refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RefusedBy {
     /// Authentication: the host's credentials are not valid, or no longer.
     Credentials,
     /// Authorization: the host lacks a right.
@@ -56,7 +56,7 @@ pub enum Refusal {
     Admission,
 }
 
-impl Refusal {
+impl RefusedBy {
     /// What to add to the server's words, after a semicolon; empty if they say all.
     pub fn hint(self) -> &'static str {
         match self {
@@ -147,14 +147,14 @@ impl ApiError {
 
     /// Who refused the request, if somebody did. As in kubectl, authorization is told by its sentence: it has the same
     /// code and reason as admission.
-    pub fn refusal(&self) -> Option<Refusal> {
+    pub fn refusal(&self) -> Option<RefusedBy> {
         let Self::Status { code, message, .. } = self else {
             return None;
         };
         match code {
-            401 => Some(Refusal::Credentials),
-            403 if is_of_authorization(message) => Some(Refusal::Rights),
-            403 => Some(Refusal::Admission),
+            401 => Some(RefusedBy::Credentials),
+            403 if is_of_authorization(message) => Some(RefusedBy::Rights),
+            403 => Some(RefusedBy::Admission),
             _ => None,
         }
     }
@@ -322,20 +322,20 @@ mod tests {
         for message in rights {
             assert_eq!(
                 answer(403, "Forbidden", message).refusal(),
-                Some(Refusal::Rights),
+                Some(RefusedBy::Rights),
                 "{message}"
             );
         }
         for message in admission {
             assert_eq!(
                 answer(403, "Forbidden", message).refusal(),
-                Some(Refusal::Admission),
+                Some(RefusedBy::Admission),
                 "{message}"
             );
         }
         assert_eq!(
             answer(401, "Unauthorized", rights[0]).refusal(),
-            Some(Refusal::Credentials)
+            Some(RefusedBy::Credentials)
         );
         assert_eq!(answer(500, "InternalError", rights[0]).refusal(), None);
         assert_eq!(ApiError::Unreachable(rights[0].into()).refusal(), None);

@@ -5,8 +5,10 @@
 //! - Time counts on while the machine sleeps. A process that stands still between the gate and its socket is
 //!   not caught: nothing that a client does could.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::seams::Clock;
 
@@ -40,23 +42,19 @@ impl Gate {
 
     /// A renewal that was sent at `sent` was carried out.
     pub(crate) fn open(&self, sent: Duration) {
-        let mut renewed = self.renewed();
+        let mut renewed = self.renewed.lock();
         *renewed = (*renewed).max(Some(sent));
     }
 
     /// The Lease is given up, or another's.
     pub(crate) fn close(&self) {
-        *self.renewed() = None;
+        *self.renewed.lock() = None;
     }
 
     /// How long a write that is sent now may take; `None` if none may be sent.
     pub fn allowance(&self) -> Option<Duration> {
-        let since = self.clock.boot().saturating_sub((*self.renewed())?);
+        let since = self.clock.boot().saturating_sub((*self.renewed.lock())?);
         allowance(since, self.renew_deadline, self.lease_duration)
-    }
-
-    fn renewed(&self) -> MutexGuard<'_, Option<Duration>> {
-        self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

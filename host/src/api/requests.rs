@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
+use parking_lot::Mutex;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
@@ -27,10 +28,10 @@ const NO_ANSWER: &str = "<error>";
 
 /// Requests to the API server. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Requests(Arc<Shared>);
+pub struct Requests(Arc<RequestsInner>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct RequestsInner {
     host: OnceLock<String>,
     counts: Mutex<BTreeMap<(String, String), u64>>,
     durations: Mutex<BTreeMap<String, Histogram>>,
@@ -40,7 +41,7 @@ struct Shared {
 
 /// A request that is under way.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub(crate) struct InFlightRequest {
     requests: Requests,
     method: Method,
     began: Instant,
@@ -48,31 +49,32 @@ pub(crate) struct Counted {
     status: Option<u16>,
 }
 
-impl Counted {
+impl InFlightRequest {
     /// It was answered.
     pub(crate) fn answered(mut self, status: StatusCode) {
         self.status = Some(status.as_u16());
     }
 }
 
-impl Drop for Counted {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         let took = self.clock.now() - self.began;
         self.requests.ended(&self.method, self.status, took);
-        self.requests.heard(self.status.is_some(), self.clock);
+        self.requests
+            .record_answer(self.status.is_some(), self.clock);
     }
 }
 
 impl Requests {
     /// They all go to this host and port.
     pub fn go_to(&self, host: &str) {
-        // Whoever says it first is right: there is one server.
+        // The first one to say it is right: there is one server.
         let _ = self.0.host.set(host.to_owned());
     }
 
     /// One is sent now. It counts when it is dropped: as one without an answer, if it had none.
-    pub(crate) fn begin(&self, method: Method, clock: Clock) -> Counted {
-        Counted {
+    pub(crate) fn begin(&self, method: Method, clock: Clock) -> InFlightRequest {
+        InFlightRequest {
             requests: self.clone(),
             method,
             began: clock.now(),
@@ -84,17 +86,20 @@ impl Requests {
     /// One has ended with this status, or without an answer.
     fn ended(&self, method: &Method, status: Option<u16>, took: Duration) {
         let code = status.map_or_else(|| NO_ANSWER.to_owned(), |status| status.to_string());
-        *lock(&self.0.counts)
+        *self
+            .0
+            .counts
+            .lock()
             .entry((code, method.to_string()))
             .or_default() += 1;
-        let mut durations = lock(&self.0.durations);
+        let mut durations = self.0.durations.lock();
         let histogram = durations.entry(method.to_string());
         let histogram = histogram.or_insert_with(|| Histogram::new(DURATION));
         histogram.observe(took.as_secs_f64());
     }
 
-    fn heard(&self, answer: bool, clock: Clock) {
-        let mut silence = lock(&self.0.silence);
+    fn record_answer(&self, answer: bool, clock: Clock) {
+        let mut silence = self.0.silence.lock();
         match (answer, &mut *silence) {
             (true, silence) => *silence = None,
             (false, Some((_, _, count))) => *count += 1,
@@ -104,7 +109,7 @@ impl Requests {
 
     /// Since when the API server has given no answer, and to how many requests; if that is long, and more than one.
     pub fn silence(&self) -> Option<(Duration, u64)> {
-        let silence = *lock(&self.0.silence);
+        let silence = *self.0.silence.lock();
         let (first, clock, count) = silence?;
         let lasts = clock.now() - first;
         (lasts >= SILENCE && count > 1).then_some((lasts, count))
@@ -118,7 +123,7 @@ impl Requests {
             None,
             MetricType::Counter,
         )?;
-        for ((code, method), count) in lock(&self.0.counts).iter() {
+        for ((code, method), count) in self.0.counts.lock().iter() {
             let labels = [("code", &**code), ("method", method), ("host", host)];
             ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
         }
@@ -128,14 +133,10 @@ impl Requests {
             None,
             MetricType::Histogram,
         )?;
-        for (verb, histogram) in lock(&self.0.durations).iter() {
+        for (verb, histogram) in self.0.durations.lock().iter() {
             let labels = [("verb", &**verb), ("host", host)];
             histogram.encode(family.encode_family(&labels)?)?;
         }
         Ok(())
     }
-}
-
-fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
 }

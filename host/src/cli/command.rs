@@ -75,7 +75,7 @@ impl HostCommand {
     /// Where traces go, if they do.
     ///
     /// # Errors
-    /// That is no address.
+    /// That is not an address.
     pub fn traces(&self) -> Result<Option<Endpoint>, &'static str> {
         match self {
             Self::Run(flags) => flags.traces.endpoint(),

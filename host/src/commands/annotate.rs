@@ -67,7 +67,7 @@ impl Mark {
     }
 
     /// What has become of the object, for people.
-    fn said(self) -> &'static str {
+    fn past_tense(self) -> &'static str {
         match self {
             Self::Pause => "paused",
             Self::Resume => "resumed",
@@ -99,7 +99,7 @@ pub async fn annotate(flags: &AnnotateFlags, mark: Mark, seams: Seams) -> anyhow
     });
     match api.text(request).await {
         Ok(_) => {
-            println!("{resource}/{name}{place} {}", mark.said());
+            println!("{resource}/{name}{place} {}", mark.past_tense());
             Ok(())
         }
         Err(error) if error.is_not_found() => {

@@ -13,9 +13,9 @@ use crate::connect::{ClusterFlags, connect};
 use crate::controller::{FinalizerPatch, settle_finalizer};
 use crate::error::Chain;
 use crate::hosting::carriers;
-use crate::lease::{Lease, Times, Watched};
+use crate::lease::{Lease, ObservedLease, Times};
 use crate::object::finalizer_of;
-use crate::seams::{Either, Seams, first};
+use crate::seams::Seams;
 use crate::text::is_dns_label;
 
 /// Remove a plugin's finalizers from all objects.
@@ -65,9 +65,9 @@ pub async fn release(flags: ReleaseFlags, seams: Seams) -> anyhow::Result<()> {
         )
     };
     let leases: Vec<Lease> = namespaces.iter().map(lease).collect();
-    let mut watched: Vec<Watched> = Vec::new();
+    let mut watched: Vec<ObservedLease> = Vec::new();
     for lease in &leases {
-        let mut seen = Watched::default();
+        let mut seen = ObservedLease::default();
         let holder = lease.holder(&mut seen).await;
         watched.push(seen);
         if let Some(holder) = holder.context("cannot read the plugin's lease")? {
@@ -86,11 +86,12 @@ pub async fn release(flags: ReleaseFlags, seams: Seams) -> anyhow::Result<()> {
         acquired.context("cannot take the plugin's lease: see above")?;
     }
     let held = select_all(leases.iter().map(|lease| Box::pin(lease.hold())));
-    let ended = match first(held, take_off(&flags, &api, &seams)).await {
-        Either::Left(_) => bail!(
+    let ended = tokio::select! {
+        biased;
+        _ = held => bail!(
             "a host has taken the plugin's lease: take the plugin out of its config folder first"
         ),
-        Either::Right(ended) => ended,
+        ended = take_off(&flags, &api, &seams) => ended,
     };
     for lease in &leases {
         lease.release().await;

@@ -10,7 +10,7 @@ use crate::admin::client::document;
 use crate::admin::folder;
 use crate::flags::{HostFlags, object_name};
 use crate::seams::Seams;
-use crate::why::{Answer, dot, text};
+use crate::why::{Explanation, dot, text};
 
 /// Explain why an object was reconciled or not.
 #[derive(Debug, Args)]
@@ -55,8 +55,8 @@ pub async fn ask(flags: WhyFlags, seams: Seams) -> anyhow::Result<()> {
     }
     let query: String = query.append_pair("o", "json").finish();
     let path = format!("/why?{query}");
-    let base = folder::asked(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
-    let (answer, json): (Answer, String) = document(&base, &path, &seams).await?;
+    let base = folder::find_host(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
+    let (answer, json): (Explanation, String) = document(&base, &path, &seams).await?;
     let shown = match flags.output {
         WhyOutput::Text => text(&answer),
         WhyOutput::Json => json,

@@ -24,11 +24,11 @@ use tower::{BoxError, Service};
 
 use super::credentials::Credentials;
 use super::proxy::Proxy;
-use super::shared::Shared;
+use super::shared::SharedConnections;
 use super::watches::Connections;
 
 /// How long a connection is kept that nobody needs. The one that was used last is used next, so that what a burst of
-/// requests has left behind rests; without a timer it would do so for ever, with 30 KB of buffers.
+/// requests has left behind rests; without a timer it would do so forever, with 30 KB of buffers.
 const IDLE: Duration = Duration::from_secs(15);
 
 /// A client for the cluster of `config`, through `proxy` and with `credentials` if there are any. It has no retries of its own.
@@ -98,7 +98,7 @@ where
         .pool_idle_timeout(IDLE)
         .pool_timer(TokioTimer::new())
         .build(own);
-    let shared = Shared::new(shared, config.cluster_url.clone());
+    let shared = SharedConnections::new(shared, config.cluster_url.clone());
     let namespace = config.default_namespace.clone();
     let builder = ClientBuilder::new(Connections::new(own, shared), namespace)
         .with_layer(&config.extra_headers_layer()?);
@@ -109,10 +109,10 @@ where
     })
 }
 
-type Connector<S> = TimeoutConnector<HttpsConnector<S>>;
+type TimeoutHttpsConnector<S> = TimeoutConnector<HttpsConnector<S>>;
 
 /// What opens connections: of one's own, and such as are shared if the server knows how.
-fn connectors<S>(sockets: &S, config: &Config) -> kube::Result<[Connector<S>; 2]>
+fn connectors<S>(sockets: &S, config: &Config) -> kube::Result<[TimeoutHttpsConnector<S>; 2]>
 where
     S: Service<Uri> + Clone + Send,
     S::Response: Connection + Read + Write + Send + Unpin + 'static,

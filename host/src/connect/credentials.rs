@@ -101,8 +101,10 @@ fn provided(provider: &AuthProviderConfig) -> anyhow::Result<HeaderValue> {
 
 fn has_certificate(user: &AuthInfo) -> bool {
     let set = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
-    let key = user.client_key_data.as_ref();
-    let key = key.map(ExposeSecret::expose_secret);
+    let key = user
+        .client_key_data
+        .as_ref()
+        .map(ExposeSecret::expose_secret);
     let has_key = set(key) || set(user.client_key.as_deref());
     let certificate = user.client_certificate_data.as_deref();
     has_key && (set(certificate) || set(user.client_certificate.as_deref()))

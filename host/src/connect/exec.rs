@@ -42,7 +42,7 @@ enum Failure {
     #[error("cannot be run: {0}")]
     NotStarted(#[source] io::Error),
     /// It failed, and said why.
-    #[error("failed with {}: {}", .0.status, said(.0))]
+    #[error("failed with {}: {}", .0.status, stderr_text(.0))]
     Failed(Output),
     /// It was killed.
     #[error("took too long")]
@@ -57,13 +57,13 @@ enum Failure {
 
 /// What a plugin answers.
 #[derive(Deserialize)]
-struct Answer {
-    status: Option<Status>,
+struct ExecCredential {
+    status: Option<ExecCredentialStatus>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Status {
+struct ExecCredentialStatus {
     token: Option<String>,
     client_certificate_data: Option<String>,
     client_key_data: Option<String>,
@@ -79,16 +79,17 @@ pub(super) async fn ask(exec: &ExecConfig, seams: &Seams) -> anyhow::Result<Give
         Ok(program) => run(&program, seams).await,
         Err(failure) => Err(failure),
     };
-    given.map_err(|failure| anyhow::anyhow!(told(exec, &failure)))
+    given.map_err(|failure| anyhow::anyhow!(failure_text(exec, &failure)))
 }
 
 async fn run(program: &Program, seams: &Seams) -> Result<Given, Failure> {
     let ended = seams.clock.within(LIMIT, seams.spawn.program(program));
     let output = ended.await.ok_or(Failure::Late)?;
     let output = output.map_err(Failure::NotStarted)?;
-    match output.status.success() {
-        true => read(&output.stdout),
-        false => Err(Failure::Failed(output)),
+    if output.status.success() {
+        read(&output.stdout)
+    } else {
+        Err(Failure::Failed(output))
     }
 }
 
@@ -128,7 +129,7 @@ fn program(exec: &ExecConfig, terminal: bool) -> Result<Program, Failure> {
 fn read(printed: &[u8]) -> Result<Given, Failure> {
     let wrong = |text: &str| Failure::Wrong(text.to_owned());
     // The error could show a credential.
-    let answer: Option<Answer> = serde_saphyr::from_slice(printed)
+    let answer: Option<ExecCredential> = serde_saphyr::from_slice(printed)
         .map_err(|_| wrong("what it printed is no ExecCredential"))?;
     let status = answer.and_then(|answer| answer.status);
     let status = status.ok_or_else(|| wrong("it printed no status"))?;
@@ -157,12 +158,12 @@ fn read(printed: &[u8]) -> Result<Given, Failure> {
 }
 
 /// What a plugin says; what it prints to standard output is a credential.
-fn said(output: &Output) -> String {
+fn stderr_text(output: &Output) -> String {
     clean(String::from_utf8_lossy(&output.stderr).trim(), TEXT)
 }
 
 /// Why the plugin that `exec` names gave no credentials, on one line.
-fn told(exec: &ExecConfig, failure: &Failure) -> String {
+fn failure_text(exec: &ExecConfig, failure: &Failure) -> String {
     let command = clean(exec.command.as_deref().unwrap_or_default(), TEXT);
     let hint = exec.install_hint.as_deref().unwrap_or_default();
     let hint: Vec<&str> = hint.split_whitespace().collect();

@@ -23,7 +23,7 @@ pub(super) fn is_direct(server: &Uri, no_proxy: &str) -> bool {
         _ => 80,
     };
     let port = server.port_u16().unwrap_or(default).to_string();
-    let target = Target {
+    let target = ProxyTarget {
         host: &host.to_ascii_lowercase(),
         port: &port,
         address,
@@ -33,13 +33,13 @@ pub(super) fn is_direct(server: &Uri, no_proxy: &str) -> bool {
     entries.any(|entry| target.is_named_by(&entry))
 }
 
-struct Target<'a> {
+struct ProxyTarget<'a> {
     host: &'a str,
     port: &'a str,
     address: Option<IpAddr>,
 }
 
-impl Target<'_> {
+impl ProxyTarget<'_> {
     fn is_named_by(&self, entry: &str) -> bool {
         if entry == "*" {
             return true;

@@ -46,7 +46,7 @@ pub(super) enum WrongProxy {
     /// The same, of the environment.
     #[error("the proxy of the environment ({0}) must begin with http://, https:// or socks5://")]
     Environment(&'static str),
-    /// Whoever sends a CGI program a request could have set `HTTP_PROXY`.
+    /// Anyone who sends a CGI program a request could have set `HTTP_PROXY`.
     #[error("HTTP_PROXY does not count where REQUEST_METHOD is set")]
     Cgi,
 }
@@ -67,11 +67,12 @@ pub(super) fn proxy(
         return found.ok_or(WrongProxy::Kubeconfig).map(Some);
     }
     let is_https = server.scheme_str() == Some("https");
-    let (name, value) = match is_https {
-        true => ("HTTPS_PROXY", &environment.https),
-        false => ("HTTP_PROXY", &environment.http),
+    let (name, value) = if is_https {
+        ("HTTPS_PROXY", &environment.https)
+    } else {
+        ("HTTP_PROXY", &environment.http)
     };
-    // What is no URL is none.
+    // What is not a URL is none.
     let is_url = |value: &str| value.parse::<Uri>().is_ok_and(|url| url.host().is_some());
     let Some(value) = value.as_deref().filter(|value| is_url(value)) else {
         return Ok(None);
@@ -105,8 +106,9 @@ fn of(found: &Intercept) -> Option<Proxy> {
             url,
         }),
         Some("socks5" | "socks5h") => {
-            let credentials = found.raw_auth();
-            let credentials = credentials.map(|(user, word)| (user.to_owned(), word.to_owned()));
+            let credentials = found
+                .raw_auth()
+                .map(|(user, word)| (user.to_owned(), word.to_owned()));
             let url = with_port(&url, 1080);
             Some(Proxy::Socks { url, credentials })
         }

@@ -5,7 +5,7 @@ use http::Uri;
 /// `server`, with the scheme that it means if it has none: `https` if the kubeconfig has anything to do with TLS.
 ///
 /// # Errors
-/// It is no URL, and no host and port.
+/// It is not a URL, and no host and port.
 pub(super) fn url(server: &Uri, tls: bool) -> Result<Uri, WrongServer> {
     let wrong = || WrongServer(server.to_string());
     let Some(authority) = server.authority() else {

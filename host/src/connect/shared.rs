@@ -12,8 +12,8 @@ mod tests;
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -25,6 +25,7 @@ use hyper::rt::{Executor, Read, Write};
 use hyper_util::client::legacy::connect::Connection as Stream;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::Body;
+use parking_lot::Mutex;
 use tower::{BoxError, Service, ServiceExt};
 
 /// How many requests one connection takes. kube-apiserver allows 100, and takes a while to see that one has ended.
@@ -66,22 +67,22 @@ where
 
 /// The connections. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Shared<C> {
+pub(super) struct SharedConnections<C> {
     connector: C,
     server: Uri,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ConnectionsState>>,
 }
 
 /// A request, after an attempt to send it.
-pub(super) enum Sent {
+pub(super) enum SendResult {
     /// The answer's head is there. Its body must not outlive its place.
-    Answered(Response<Incoming>, Place),
+    Answered(Response<Incoming>, StreamPermit),
     /// The server speaks no HTTP/2.
     Refused(Request<Body>),
 }
 
 /// One request's place on its connection, until it is dropped.
-pub(super) struct Place {
+pub(super) struct StreamPermit {
     _counted: Arc<()>,
 }
 
@@ -91,7 +92,7 @@ pub(super) struct Place {
 struct Unconnected(#[source] Arc<dyn Error + Send + Sync>);
 
 #[derive(Default)]
-struct State {
+struct ConnectionsState {
     connections: Vec<Connection>,
     /// What those who need one wait for.
     opening: Option<WeakShared<Opening>>,
@@ -111,12 +112,12 @@ struct Connection {
 
 /// Where a request goes.
 enum Way {
-    Over(SendRequest<Body>, Place),
+    Over(SendRequest<Body>, StreamPermit),
     Refused,
     Wait(Together<Opening>),
 }
 
-impl<C: Connector> Shared<C> {
+impl<C: Connector> SharedConnections<C> {
     /// Connections to `server`, none yet.
     pub(super) fn new(connector: C, server: Uri) -> Self {
         Self {
@@ -130,12 +131,12 @@ impl<C: Connector> Shared<C> {
     ///
     /// # Errors
     /// There is no connection, or it broke.
-    pub(super) async fn send(&self, mut request: Request<Body>) -> Result<Sent, BoxError> {
+    pub(super) async fn send(&self, mut request: Request<Body>) -> Result<SendResult, BoxError> {
         let mut tries = TRIES;
         loop {
             let (mut sender, place) = match self.way() {
                 Way::Over(sender, place) => (sender, place),
-                Way::Refused => return Ok(Sent::Refused(request)),
+                Way::Refused => return Ok(SendResult::Refused(request)),
                 Way::Wait(opening) => {
                     opening.await?;
                     continue;
@@ -143,7 +144,7 @@ impl<C: Connector> Shared<C> {
             };
             tries -= 1;
             let mut failed = match sender.try_send_request(request).await {
-                Ok(response) => return Ok(Sent::Answered(response, place)),
+                Ok(response) => return Ok(SendResult::Answered(response, place)),
                 Err(failed) => failed,
             };
             request = match failed.take_message() {
@@ -154,7 +155,7 @@ impl<C: Connector> Shared<C> {
     }
 
     fn way(&self) -> Way {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.refused {
             return Way::Refused;
         }
@@ -171,7 +172,7 @@ impl<C: Connector> Shared<C> {
 
     async fn open(self) -> Result<(), Unconnected> {
         let opened = self.connect().await;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.opening = None;
         match opened {
             Ok(Some(connection)) => state.connections.push(connection),
@@ -215,15 +216,11 @@ impl<C: Connector> Shared<C> {
             room,
         }))
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl State {
+impl ConnectionsState {
     /// A place on a connection, if one has room.
-    fn take(&mut self) -> Option<(SendRequest<Body>, Place)> {
+    fn take(&mut self) -> Option<(SendRequest<Body>, StreamPermit)> {
         self.connections.retain(|one| !one.sender.is_closed());
         let loads: Vec<Load> = self.connections.iter().map(Connection::load).collect();
         let chosen = choose(&loads)?;
@@ -235,8 +232,8 @@ impl State {
 }
 
 impl Connection {
-    fn place(&self) -> Place {
-        Place {
+    fn place(&self) -> StreamPermit {
+        StreamPermit {
             _counted: Arc::clone(&self.places),
         }
     }

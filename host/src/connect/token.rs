@@ -4,11 +4,12 @@
 //! - If it cannot be read again, the last token counts.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
 use kube::config::AuthInfo;
+use parking_lot::Mutex;
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
@@ -20,17 +21,17 @@ const AGE: Duration = Duration::from_secs(50);
 
 /// A token. Clones are the same.
 #[derive(Clone, Debug)]
-pub(super) struct Token(Arc<Inner>);
+pub(super) struct Token(Arc<TokenInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct TokenInner {
     file: Option<PathBuf>,
     clock: Clock,
-    held: Mutex<Held>,
+    held: Mutex<CachedToken>,
 }
 
 #[derive(Clone, Debug)]
-struct Held {
+struct CachedToken {
     header: HeaderValue,
     since: Instant,
 }
@@ -56,11 +57,16 @@ impl Token {
     /// There is one that cannot be used.
     pub(super) fn take(user: &mut AuthInfo, clock: Clock) -> Result<Option<Self>, TokenError> {
         // An empty one is none: so templates leave them out.
-        let file = user.token_file.take().filter(|file| !file.is_empty());
-        let file = file.map(PathBuf::from);
-        let written = user.token.take();
-        let written = written.filter(|token| !token.expose_secret().is_empty());
-        let written = written.map(|token| bearer(token.expose_secret()));
+        let file = user
+            .token_file
+            .take()
+            .filter(|file| !file.is_empty())
+            .map(PathBuf::from);
+        let written = user
+            .token
+            .take()
+            .filter(|token| !token.expose_secret().is_empty())
+            .map(|token| bearer(token.expose_secret()));
         let header = match (&file, written) {
             (None, None) => return Ok(None),
             (None, Some(written)) => written?,
@@ -71,17 +77,17 @@ impl Token {
             },
         };
         let since = clock.now();
-        Ok(Some(Self(Arc::new(Inner {
+        Ok(Some(Self(Arc::new(TokenInner {
             file,
             clock,
-            held: Mutex::new(Held { header, since }),
+            held: Mutex::new(CachedToken { header, since }),
         }))))
     }
 
     /// The header that goes with a request now.
     pub(super) fn header(&self) -> HeaderValue {
         let inner = &*self.0;
-        let mut held = inner.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = inner.held.lock();
         let now = inner.clock.now();
         if let Some(file) = &inner.file
             && now - held.since >= AGE

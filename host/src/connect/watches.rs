@@ -15,18 +15,18 @@ use hyper_util::client::legacy::connect::Connect;
 use kube::client::Body;
 use tower::{BoxError, Service};
 
-use super::shared::{Connector, Place, Sent, Shared};
+use super::shared::{Connector, SendResult, SharedConnections, StreamPermit};
 
 /// All connections to the API server.
 #[derive(Clone)]
 pub(super) struct Connections<C, S> {
     own: Client<C, Body>,
-    shared: Shared<S>,
+    shared: SharedConnections<S>,
 }
 
 impl<C, S> Connections<C, S> {
     /// Watches go over `shared`, all else over `own`.
-    pub(super) fn new(own: Client<C, Body>, shared: Shared<S>) -> Self {
+    pub(super) fn new(own: Client<C, Body>, shared: SharedConnections<S>) -> Self {
         Self { own, shared }
     }
 }
@@ -36,7 +36,7 @@ where
     C: Connect + Clone + Send + Sync + 'static,
     S: Connector,
 {
-    type Response = Response<Answer>;
+    type Response = Response<ResponseBody>;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
@@ -47,17 +47,18 @@ where
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let Self { own, shared } = self.clone();
         Box::pin(async move {
-            let request = match is_watch(request.method(), request.uri()) {
-                true => match shared.send(request).await? {
-                    Sent::Answered(response, place) => {
-                        return Ok(response.map(|body| Answer::new(body, Some(place))));
+            let request = if is_watch(request.method(), request.uri()) {
+                match shared.send(request).await? {
+                    SendResult::Answered(response, place) => {
+                        return Ok(response.map(|body| ResponseBody::new(body, Some(place))));
                     }
-                    Sent::Refused(request) => request,
-                },
-                false => request,
+                    SendResult::Refused(request) => request,
+                }
+            } else {
+                request
             };
             let response = own.request(request).await?;
-            Ok(response.map(|body| Answer::new(body, None)))
+            Ok(response.map(|body| ResponseBody::new(body, None)))
         })
     }
 }
@@ -70,13 +71,13 @@ fn is_watch(method: &Method, uri: &Uri) -> bool {
 }
 
 /// What comes after an answer's head. It holds the answer's place on its connection.
-pub(super) struct Answer {
+pub(super) struct ResponseBody {
     body: Incoming,
-    _place: Option<Place>,
+    _place: Option<StreamPermit>,
 }
 
-impl Answer {
-    fn new(body: Incoming, place: Option<Place>) -> Self {
+impl ResponseBody {
+    fn new(body: Incoming, place: Option<StreamPermit>) -> Self {
         Self {
             body,
             _place: place,
@@ -84,7 +85,7 @@ impl Answer {
     }
 }
 
-impl hyper::body::Body for Answer {
+impl hyper::body::Body for ResponseBody {
     type Data = Bytes;
     type Error = hyper::Error;
 

@@ -8,7 +8,7 @@ use std::hash::Hash;
 use std::time::Duration;
 
 use super::queue::Cause;
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::object::Metadata;
 
 const FIRST: Duration = Duration::from_millis(5);
@@ -17,11 +17,11 @@ const LONGEST: Duration = Duration::from_secs(1000);
 /// The failures of each key since it last succeeded.
 #[derive(Debug)]
 pub(super) struct Backoff<K> {
-    failures: HashMap<K, Failures>,
+    failures: HashMap<K, FailureCount>,
 }
 
 #[derive(Debug)]
-struct Failures {
+struct FailureCount {
     count: u32,
     edition: Revision,
 }
@@ -54,10 +54,11 @@ impl<K> Default for Backoff<K> {
 impl<K: Clone + Eq + Hash> Backoff<K> {
     /// How often `key` has failed in a row in this `edition`.
     pub(super) fn attempt(&self, key: &K, edition: Revision) -> u32 {
-        self.failures
-            .get(key)
-            .filter(|failures| failures.edition == edition || bugs::is(Bug::NewGenerationsWaitOn))
-            .map_or(0, |failures| failures.count)
+        let same = |failures: &&FailureCount| {
+            bug!(NewGenerationsWaitOn, failures.edition == edition, true)
+        };
+        let failures = self.failures.get(key).filter(same);
+        failures.map_or(0, |failures| failures.count)
     }
 
     /// Counts a failure, and says how long to wait before the next try. Only the first failure and
@@ -66,11 +67,14 @@ impl<K: Clone + Eq + Hash> Backoff<K> {
         let attempt = self.attempt(key, edition);
         let count = match cause {
             Cause::Delay => attempt.saturating_add(1),
-            Cause::Change if bugs::is(Bug::EventsCountAsFailures) => attempt.saturating_add(1),
-            Cause::Change => attempt.max(1),
+            Cause::Change => bug!(
+                EventsCountAsFailures,
+                attempt.max(1),
+                attempt.saturating_add(1)
+            ),
         };
         self.failures
-            .insert(key.clone(), Failures { count, edition });
+            .insert(key.clone(), FailureCount { count, edition });
         delay(count.saturating_sub(1))
     }
 

@@ -2,11 +2,11 @@
 
 use super::reconcile::{Done, Pass, PassError};
 use super::record::Record;
-use crate::metrics::Meters;
+use crate::metrics::PluginMetrics;
 use crate::plugin::{CallError, Failure};
 
 /// Counts a pass that has ended.
-pub(super) fn count(meters: &Meters, pass: &Pass, record: &Record) {
+pub(super) fn count(meters: &PluginMetrics, pass: &Pass, record: &Record) {
     meters.time.observe(record.took.as_secs_f64());
     meters.cpu.inc_by(record.cpu.as_secs_f64());
     meters.requests.inc_by(record.requests.into());

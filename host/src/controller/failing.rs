@@ -42,7 +42,7 @@ pub struct FailureSummary {
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct FailureTracker {
-    keys: BTreeMap<Key, Entry>,
+    keys: BTreeMap<Key, FailingEntry>,
     /// By when they failed.
     records: BTreeMap<u64, (Arc<Record>, usize)>,
     bytes: usize,
@@ -52,7 +52,7 @@ pub(super) struct FailureTracker {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct FailingEntry {
     since: Timestamp,
     times: u32,
     terminal: bool,
@@ -72,7 +72,7 @@ impl FailureTracker {
         }
         let number = self.next;
         self.next += 1;
-        let entry = Entry {
+        let entry = FailingEntry {
             since: before.map_or(record.began, |before| before.since),
             times: before.map_or(1, |before| before.times.saturating_add(1)),
             terminal: record.outcome == PassOutcome::TERMINAL,
@@ -93,7 +93,7 @@ impl FailureTracker {
     }
 
     /// The key is gone, or its failures are.
-    fn take(&mut self, key: &Key) -> Option<Entry> {
+    fn take(&mut self, key: &Key) -> Option<FailingEntry> {
         let entry = self.keys.remove(key)?;
         self.terminal -= usize::from(entry.terminal);
         if self.worst.as_ref() == Some(key) {
@@ -141,7 +141,7 @@ impl FailureTracker {
         }
     }
 
-    fn failing(&self, key: &Key, entry: Entry) -> Failing {
+    fn failing(&self, key: &Key, entry: FailingEntry) -> Failing {
         let record = self.records.get(&entry.number);
         Failing {
             key: key.clone(),

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::object::Metadata;
 
 /// The next thing to do for an object, given its metadata alone.
@@ -43,10 +43,10 @@ impl Step {
 pub(super) fn next_step(object: &Metadata, name: &str, finalizes: bool) -> Step {
     let step = match (finalizes, object.deleting, object.has_finalizer(name)) {
         (true, false, false) => Step::Protect,
-        (true, true, false) if bugs::is(Bug::FinalizersComeBack) => Step::Protect,
         (true, false, true) | (false, false, false) => Step::Reconcile,
         (true, true, true) => Step::Finalize,
-        (true | false, true, false) => Step::Ignore,
+        (true, true, false) => bug!(FinalizersComeBack, Step::Ignore, Step::Protect),
+        (false, true, false) => Step::Ignore,
         (false, true | false, true) => Step::Release,
     };
     match step {

@@ -1,20 +1,21 @@
-//! What is known of one key, for whoever asks.
+//! What is known of one key, for anyone who asks.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::future::join_all;
+use parking_lot::Mutex;
 
 use super::backoff::Revision;
-use super::facts::{Children, Facts, Place, Sight};
+use super::object_state::{CacheState, Children, ObjectState, QueuePosition};
 use super::record::Records;
 use super::work::WorkQueue;
 use super::worker::Worker;
 use crate::api::Resource;
 use crate::grants::{Grants, Unused};
 use crate::manifest::Limits;
-use crate::metrics::Meters;
+use crate::metrics::PluginMetrics;
 use crate::object::{Key, Object, manager_for, manager_of};
 use crate::plugin::Description;
 use crate::view::{View, WakeReason};
@@ -32,7 +33,7 @@ pub struct ControllerHandle {
     pub(super) queue: Arc<WorkQueue>,
     pub(super) worker: Arc<Worker>,
     pub(super) records: Records,
-    pub(super) meters: Arc<Meters>,
+    pub(super) meters: Arc<PluginMetrics>,
     pub(super) grants: Grants,
 }
 
@@ -87,18 +88,18 @@ impl ControllerHandle {
     }
 
     /// What is known of `key`. Takes each lock for a moment, one after the other.
-    pub fn facts(&self, key: &Key) -> Facts {
+    pub fn state(&self, key: &Key) -> ObjectState {
         let description = self.description();
-        let sight = self.sight(key);
-        let edition = match &sight {
-            Sight::There(held) | Sight::Stray(held) => Revision::of(held),
-            Sight::NotWatched | Sight::Absent => Revision::default(),
+        let cache = self.cache(key);
+        let edition = match &cache {
+            CacheState::There(held) | CacheState::Unselected(held) => Revision::of(held),
+            CacheState::NotWatched | CacheState::Absent => Revision::default(),
         };
         let (place, paused) = self.queue.place(key);
-        Facts {
+        ObjectState {
             stage: self.meters.stage(),
             holder: None,
-            sight,
+            cache,
             place,
             paused,
             throttled: self.meters.throttled.waits(),
@@ -117,7 +118,7 @@ impl ControllerHandle {
     /// other objects of the kind, and watch the same kinds.
     pub fn children(&self, namespace: Option<&str>, uid: &str) -> Children {
         let watched = self.watched();
-        let plugin = &*self.worker.reconciler().door().plugin;
+        let plugin = &*self.worker.reconciler().cluster().plugin;
         let managers = [manager_of(plugin), manager_for(plugin, uid)];
         let is_ours = |child: &Object| managers.iter().any(|it| child.is_written_by(it));
         let named = watched.iter().flat_map(|resource| {
@@ -135,14 +136,16 @@ impl ControllerHandle {
     /// How long until `key` runs again by itself, if it waits for its time.
     pub fn next(&self, key: &Key) -> Option<Duration> {
         match self.queue.place(key).0 {
-            Place::Delayed(delayed) => Some(delayed.left),
-            Place::Nowhere | Place::Waiting { .. } | Place::Running { .. } => None,
+            QueuePosition::Delayed(delayed) => Some(delayed.left),
+            QueuePosition::Nowhere
+            | QueuePosition::Waiting { .. }
+            | QueuePosition::Running { .. } => None,
         }
     }
 
     /// Whether `key` is to run again, and is held back since it is in a hot loop.
     pub fn is_held_back(&self, key: &Key) -> bool {
-        matches!(self.queue.place(key).0, Place::Delayed(delayed) if delayed.slowed)
+        matches!(self.queue.place(key).0, QueuePosition::Delayed(delayed) if delayed.slowed)
     }
 
     /// Waits until everything that the plugin watches has been seen as the server has it now.
@@ -163,7 +166,7 @@ impl ControllerHandle {
     }
 
     /// An object of what it watches, as its store shows it.
-    pub fn held(&self, resource: &Resource, key: &Key) -> Option<Object> {
+    pub fn get(&self, resource: &Resource, key: &Key) -> Option<Object> {
         self.view.get(resource, key)
     }
 
@@ -173,27 +176,30 @@ impl ControllerHandle {
         let mut keys = self.view.keys_called(resource, name);
         // Without the plugin's finalizer, only the passes know of an object that has left the selector.
         if keys.is_empty() && *resource == self.primary {
-            let passes = self.records.all().into_iter();
-            let passes = passes.filter(|pass| *pass.key.name == *name);
+            let passes = self
+                .records
+                .all()
+                .into_iter()
+                .filter(|pass| *pass.key.name == *name);
             keys.extend(passes.map(|pass| pass.key.clone()));
         }
         let namespaces = keys.iter().filter_map(|key| key.namespace.as_deref());
         namespaces.map(str::to_owned).collect()
     }
 
-    fn sight(&self, key: &Key) -> Sight {
+    fn cache(&self, key: &Key) -> CacheState {
         if let Some(held) = self.view.get(&self.primary, key) {
-            return Sight::There(held.metadata);
+            return CacheState::There(held.metadata);
         }
-        match self.view.stray(key) {
-            Some(stray) => Sight::Stray(stray.metadata),
+        match self.view.unselected(key) {
+            Some(unselected) => CacheState::Unselected(unselected.metadata),
             None if self
                 .view
                 .looks_into(&self.primary, key.namespace.as_deref()) =>
             {
-                Sight::Absent
+                CacheState::Absent
             }
-            None => Sight::NotWatched,
+            None => CacheState::NotWatched,
         }
     }
 }
@@ -204,22 +210,19 @@ pub struct ControllerHandles(Arc<Mutex<BTreeMap<String, Weak<ControllerHandle>>>
 
 impl ControllerHandles {
     /// From now on this is the controller of `plugin`.
-    pub(super) fn set(&self, plugin: &str, insight: &Arc<ControllerHandle>) {
-        self.all()
-            .insert(plugin.to_owned(), Arc::downgrade(insight));
+    pub(super) fn set(&self, plugin: &str, handle: &Arc<ControllerHandle>) {
+        self.0
+            .lock()
+            .insert(plugin.to_owned(), Arc::downgrade(handle));
     }
 
     /// The controller of `plugin`, if it has one.
     pub fn of(&self, plugin: &str) -> Option<Arc<ControllerHandle>> {
-        self.all().get(plugin).and_then(Weak::upgrade)
+        self.0.lock().get(plugin).and_then(Weak::upgrade)
     }
 
     /// The plugin has ended.
     pub(crate) fn forget(&self, plugin: &str) {
-        self.all().remove(plugin);
-    }
-
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Weak<ControllerHandle>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().remove(plugin);
     }
 }

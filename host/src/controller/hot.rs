@@ -115,7 +115,7 @@ impl<N, T> HotLoops<N, T> {
 
 impl<N: Eq + Hash, T: Copy + Sub<T, Output = Duration>> HotLoops<N, T> {
     /// A write has changed this field at `now`. Whether it has, only the `version` of the answer tells where the
-    /// host keeps no copy of the object: the same one again is no change.
+    /// host keeps no copy of the object: the same one again is not a change.
     pub(super) fn rewrote(&mut self, field: N, version: Option<&str>, now: T) -> Heat {
         if self.fields.len() >= MOST {
             self.fields

@@ -69,7 +69,7 @@ impl Prepared {
 async fn made(reconciler: &Reconciler, object: &crate::object::Object, attempt: u32) -> Pass {
     let pass = reconciler.pass(object, attempt).await;
     // Who asks for a pass looks at its effects, not at its journal.
-    let _ = reconciler.door().view.ends(&object.metadata.key);
+    let _ = reconciler.cluster().view.ends(&object.metadata.key);
     pass
 }
 

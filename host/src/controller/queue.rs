@@ -6,7 +6,7 @@
 //! - **Delays**: the earliest delay of a key wins, and an immediate add cancels it.
 //! - **Two priorities**: what is added low runs after everything else, but is never starved by it
 //!   (kubernetes-sigs/controller-runtime#3496); a retry has the priority of the run before it.
-//! - **Slowed**: a key can be held back until a moment, whoever adds it, unless what is noted of it is urgent.
+//! - **Slowed**: a key can be held back until a moment, unless what is noted of it is urgent.
 //!
 //! No lock, no clock, no await: [`super::work`] owns those.
 
@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::hash::Hash;
 use std::mem;
 
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use entry::{Count, Entry};
 pub(super) use slots::Handle;
 use slots::Slots;
@@ -27,7 +27,7 @@ use slots::Slots;
 const SHARE: u32 = 8;
 
 /// What is noted of a key until it runs.
-pub(super) trait Note: Default {
+pub(super) trait Payload: Default {
     /// The key's delay has ended.
     fn delay_ended(&mut self);
     /// The key runs before its delay would have ended.
@@ -37,7 +37,7 @@ pub(super) trait Note: Default {
 }
 
 /// Nothing.
-impl Note for () {
+impl Payload for () {
     fn delay_ended(&mut self) {}
     fn delay_forgotten(&mut self) {}
     fn is_urgent(&self) -> bool {
@@ -63,7 +63,7 @@ pub(super) struct Queue<K, T, N = ()> {
 
 /// A key that is handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Taken<K, N> {
+pub(super) struct TakenKey<K, N> {
     pub(super) handle: Handle,
     pub(super) key: K,
     pub(super) note: N,
@@ -73,7 +73,7 @@ pub(super) struct Taken<K, N> {
 
 /// Where a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place<T> {
+pub(super) enum KeyPosition<T> {
     /// Not in the queue.
     Nowhere,
     /// It waits to be taken.
@@ -115,7 +115,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N> Default for Queue<K, T, N> {
     }
 }
 
-impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
+impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
     /// Marks `key` as needing work now. A delay it had is forgotten. Answers what is noted of it, as the others do;
     /// `None` if there is no room for another key, after four thousand million of them.
     pub(super) fn add(&mut self, key: K) -> Option<&mut N> {
@@ -138,31 +138,40 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
 
     fn wake(&mut self, handle: Handle, priority: Priority) -> Option<&mut N> {
         let entry = &mut self.keys.get_mut(handle)?.entry;
-        let is_normal = priority == Priority::Normal;
-        if bugs::is(Bug::ChangesDuringARunAreDropped) && entry.running && is_normal {
-            return Some(&mut entry.note);
-        }
+        bug!(
+            ChangesDuringARunAreDropped,
+            if entry.running && priority == Priority::Normal {
+                return self.keys.get_mut(handle).map(|slot| &mut slot.entry.note);
+            }
+        );
         if let Some(due) = entry.forget_delay() {
             self.alarms.remove(&(due, handle));
         }
         let was_dirty = mem::replace(&mut entry.dirty, true);
         match priority {
             Priority::Normal => {
+                entry.again_low = false;
                 let raised = mem::take(&mut entry.low);
                 self.count.low -= usize::from(raised);
                 if (!was_dirty || raised) && !entry.running {
                     self.ready.push_back(handle);
                 }
             }
-            Priority::Low if !was_dirty && !entry.running => {
-                entry.low = true;
-                entry.in_low += 1;
-                self.count.low += 1;
-                self.low.push_back(handle);
-            }
-            Priority::Low => {}
+            Priority::Low if was_dirty => {}
+            Priority::Low if entry.running => entry.again_low = true,
+            Priority::Low => self.wait_low(handle),
         }
-        Some(&mut entry.note)
+        Some(&mut self.keys.get_mut(handle)?.entry.note)
+    }
+
+    fn wait_low(&mut self, handle: Handle) {
+        let Some(slot) = self.keys.get_mut(handle) else {
+            return;
+        };
+        slot.entry.low = true;
+        slot.entry.in_low += 1;
+        self.count.low += 1;
+        self.low.push_back(handle);
     }
 
     fn delay(&mut self, handle: Handle, due: T, priority: Priority) -> Option<&mut N> {
@@ -196,7 +205,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
     }
 
     /// Takes the oldest key that is ready at `now`, and says why it runs. Hand it back with [`Queue::hand_back`].
-    pub(super) fn take(&mut self, now: T) -> Option<Taken<K, N>> {
+    pub(super) fn take(&mut self, now: T) -> Option<TakenKey<K, N>> {
         self.promote(now);
         loop {
             let (handle, priority) = self.next()?;
@@ -215,7 +224,7 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
             entry.running = true;
             self.count.running += 1;
             let cause = if is_due { Cause::Delay } else { Cause::Change };
-            return Some(Taken {
+            return Some(TakenKey {
                 handle,
                 note: mem::take(&mut entry.note),
                 key: slot.key.clone(),
@@ -263,18 +272,25 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
         }
     }
 
-    /// Ends a run. If the key was added meanwhile, it becomes ready again.
+    /// Ends a run. If the key was added meanwhile, it becomes ready again, with the highest priority of those.
     pub(super) fn hand_back(&mut self, handle: Handle) {
         let Some(slot) = self.keys.get_mut(handle) else {
             return;
         };
         if mem::take(&mut slot.entry.running) {
             self.count.running -= 1;
-            if slot.entry.dirty {
+            let is_low = mem::take(&mut slot.entry.again_low);
+            if slot.entry.dirty && is_low {
+                self.wait_low(handle);
+            } else if slot.entry.dirty {
                 self.ready.push_back(handle);
             }
         }
-        if slot.entry.is_idle() {
+        if self
+            .keys
+            .get(handle)
+            .is_some_and(|slot| slot.entry.is_idle())
+        {
             self.keys.leave(handle);
         }
     }
@@ -287,9 +303,10 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
     /// How many keys are due from `from` to `until`; no more than `most` are counted.
     pub(super) fn due_between(&self, from: T, until: T, most: usize) -> usize {
         let span = (from, Handle::FIRST)..=(until, Handle::LAST);
-        match from <= until {
-            true => self.alarms.range(span).take(most).count(),
-            false => 0,
+        if from <= until {
+            self.alarms.range(span).take(most).count()
+        } else {
+            0
         }
     }
 
@@ -322,23 +339,23 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
     }
 
     /// Where a key is.
-    pub(super) fn place(&self, handle: Handle) -> Place<T> {
+    pub(super) fn place(&self, handle: Handle) -> KeyPosition<T> {
         let Some(slot) = self.keys.get(handle) else {
-            return Place::Nowhere;
+            return KeyPosition::Nowhere;
         };
         let entry = &slot.entry;
         if entry.running {
-            return Place::Running { again: entry.dirty };
+            return KeyPosition::Running { again: entry.dirty };
         }
         if entry.dirty {
-            return Place::Waiting { low: entry.low };
+            return KeyPosition::Waiting { low: entry.low };
         }
         match entry.delayed {
-            Some(due) => Place::Delayed {
+            Some(due) => KeyPosition::Delayed {
                 due,
                 slowed: entry.slowed == Some(due),
             },
-            None => Place::Nowhere,
+            None => KeyPosition::Nowhere,
         }
     }
 

@@ -1,31 +1,32 @@
 //! One pass over one object.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use serde_json::value::RawValue;
 
 use super::finalizer::{Step, next_step};
 use super::settle::{FinalizerPatch, path, settle_finalizer};
 use crate::api::{ApiError, Resource};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::metrics::FailureKind;
 use crate::object::{Key, Metadata, Object, finalizer_of};
 use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
 use crate::plugin::transcript::CallRecorder;
-use crate::plugin::{Action, CallError, Called, Cancel, Measures, Plugin, Progress, Request};
-use crate::recording::{Failures, Function, Made, Outcome};
+use crate::plugin::{Action, CallError, Called, Cancel, CustomMetrics, Plugin, Progress, Request};
+use crate::recording::{FailureRecorder, Function, Made, Outcome};
 
 /// Makes passes for one plugin.
 pub(super) struct Reconciler {
     /// Swapped between two passes; a pass keeps the one that it began with.
     plugin: RwLock<Arc<Plugin>>,
-    door: Arc<ClusterAccess>,
+    cluster: Arc<ClusterAccess>,
     primary: Resource,
     finalizer: String,
     cancel: Cancel,
-    failures: Option<Failures>,
+    failures: Option<FailureRecorder>,
 }
 
 /// How a pass ended well.
@@ -91,15 +92,15 @@ pub(super) struct Pass {
 impl Reconciler {
     pub(super) fn new(
         plugin: Arc<Plugin>,
-        door: Arc<ClusterAccess>,
+        cluster: Arc<ClusterAccess>,
         primary: Resource,
         cancel: Cancel,
-        failures: Option<Failures>,
+        failures: Option<FailureRecorder>,
     ) -> Self {
         let finalizer = finalizer_of(&plugin.name);
         Self {
             plugin: RwLock::new(plugin),
-            door,
+            cluster,
             primary,
             finalizer,
             cancel,
@@ -109,37 +110,33 @@ impl Reconciler {
 
     /// From the next pass on, `plugin` is called.
     pub(super) fn swap(&self, plugin: Arc<Plugin>) {
-        let mut runs = self.plugin.write().unwrap_or_else(PoisonError::into_inner);
+        let mut runs = self.plugin.write();
         *runs = plugin;
         // While nobody can be between the two: what the old version's last passes say yet is not the new one's.
-        self.door.measures.clear();
+        self.cluster.custom_metrics.clear();
     }
 
     /// The version that runs.
     pub(super) fn plugin(&self) -> Arc<Plugin> {
-        let plugin = self.plugin.read().unwrap_or_else(PoisonError::into_inner);
+        let plugin = self.plugin.read();
         plugin.clone()
     }
 
-    pub(super) fn door(&self) -> &ClusterAccess {
-        &self.door
+    pub(super) fn cluster(&self) -> &ClusterAccess {
+        &self.cluster
     }
 
     /// The primary called `key` as an Event or a log line names it.
     pub(super) fn primary(&self, object: &Metadata) -> Primary {
-        Primary {
-            resource: self.primary.clone(),
-            key: object.key.clone(),
-            uid: object.uid.to_string(),
-        }
+        Primary::of(&self.primary, object)
     }
 
     /// The object to make a pass over: one that is watched, or one outside the selector that waits
     /// for our finalizer. `None`: gone since it was queued.
     pub(super) fn find(&self, key: &Key) -> Option<Object> {
-        let view = &self.door.view;
+        let view = &self.cluster.view;
         view.get(&self.primary, key).or_else(|| {
-            view.stray(key)
+            view.unselected(key)
                 .filter(|object| self.step(object) != Step::Reconcile)
         })
     }
@@ -152,7 +149,7 @@ impl Reconciler {
             Step::Release => self.patch(step, object, FinalizerPatch::Release).await,
             Step::Paused | Step::Ignore => Pass::of(step, Ok(Done::Rest)),
             Step::Reconcile => {
-                let asked = self.asked(object, attempt);
+                let asked = self.pass_input(object, attempt);
                 let (request, call) = (asked.request.clone(), asked.call(self, object));
                 let called = asked.plugin.reconcile(request, call, &self.cancel).await;
                 self.settle_reads(&object.metadata, called.answer.is_ok());
@@ -194,13 +191,16 @@ impl Reconciler {
             Ok(Some(_) | None) => return Pass::of(Step::Finalize, Ok(Done::Rest)),
             Err(error) => return Pass::of(Step::Finalize, Err(PassError::Read(error))),
         };
-        let asked = self.asked(&whole, attempt);
+        let asked = self.pass_input(&whole, attempt);
         let (request, call) = (asked.request.clone(), asked.call(self, &whole));
         let called = asked.plugin.finalize(request, call, &self.cancel).await;
         self.settle_reads(&whole.metadata, called.answer.is_ok());
         let recording = self.record(asked, Function::Finalize, &called).await;
-        let done = matches!(called.answer, Ok(Progress::Done))
-            || bugs::is(Bug::PendingLetsGo) && called.answer.is_ok();
+        let done = bug!(
+            PendingLetsGo,
+            matches!(called.answer, Ok(Progress::Done)),
+            called.answer.is_ok()
+        );
         let mut pass = Pass::called(Step::Finalize, called, |progress| match progress {
             Progress::Done => Done::Rest,
             Progress::Pending(millis) => Done::After(millis),
@@ -215,25 +215,25 @@ impl Reconciler {
 
     async fn whole(&self, object: &Object) -> Result<Option<Object>, ApiError> {
         let key = object.metadata.key.clone();
-        if self.door.view.get(&self.primary, &key).is_some() {
+        if self.cluster.view.get(&self.primary, &key).is_some() {
             return Ok(Some(object.clone()));
         }
         let Ok(uri) = path(&self.primary, &object.metadata) else {
             return Ok(None);
         };
-        let read = self.door.api.read(uri).await?;
+        let read = self.cluster.api.read(uri).await?;
         let whole = read.and_then(|read: Box<RawValue>| Object::parse(read.get()));
         Ok(whole.filter(|whole| whole.metadata.uid == object.metadata.uid))
     }
 
-    fn asked(&self, object: &Object, attempt: u32) -> Asked {
-        let object = self.door.view.show(&self.primary, object);
-        let plugin = self.plugin.read().unwrap_or_else(PoisonError::into_inner);
-        Asked {
+    fn pass_input(&self, object: &Object, attempt: u32) -> PassInput {
+        let object = self.cluster.view.show(&self.primary, object);
+        let plugin = self.plugin.read();
+        PassInput {
             plugin: plugin.clone(),
-            measures: self.door.measures.now(),
+            custom_metrics: self.cluster.custom_metrics.now(),
             request: Request { object, attempt },
-            tape: self
+            recorder: self
                 .failures
                 .as_ref()
                 .map(|_| CallRecorder::on(plugin.account())),
@@ -243,11 +243,11 @@ impl Reconciler {
     /// Records a call that failed; where, if it did.
     async fn record<T>(
         &self,
-        asked: Asked,
+        asked: PassInput,
         function: Function,
         called: &Called<T>,
     ) -> Option<PathBuf> {
-        let (failures, tape) = (self.failures.as_ref()?, asked.tape?);
+        let (failures, recorder) = (self.failures.as_ref()?, asked.recorder?);
         let error = called.answer.as_ref().err()?;
         if matches!(error, CallError::Stopped) {
             return None;
@@ -257,7 +257,7 @@ impl Reconciler {
             function,
             object: &asked.request.object,
             attempt: asked.request.attempt,
-            reel: tape.take()?,
+            transcript: recorder.take()?,
             outcome: Outcome::failed(error, &called.output),
         };
         failures.keep(made).await
@@ -266,14 +266,14 @@ impl Reconciler {
     /// Of a call that gave no answer the reads are added to those of the one before it.
     fn settle_reads(&self, object: &Metadata, answered: bool) {
         if answered {
-            self.door.view.settles(&object.key);
+            self.cluster.view.settles(&object.key);
         }
     }
 
     /// `false` if the object is gone or replaced.
     async fn settle(&self, object: &Metadata, patch: FinalizerPatch) -> Result<bool, PassError> {
         let settled = settle_finalizer(
-            &self.door.api,
+            &self.cluster.api,
             &self.primary,
             object,
             &self.finalizer,
@@ -282,7 +282,7 @@ impl Reconciler {
         .await;
         let answer = settled.map_err(PassError::Finalizer)?;
         if let Some(answer) = &answer {
-            let (view, key) = (&self.door.view, object.key.clone());
+            let (view, key) = (&self.cluster.view, object.key.clone());
             match patch {
                 FinalizerPatch::Protect => view.learn(&self.primary, answer, &key),
                 FinalizerPatch::Release => view.released(&self.primary, answer, &key),
@@ -293,23 +293,23 @@ impl Reconciler {
 }
 
 /// What is asked of the plugin in a pass.
-struct Asked {
+struct PassInput {
     /// The version that is asked, whatever is swapped in meanwhile.
     plugin: Arc<Plugin>,
     /// Where that version's numbers go.
-    measures: Measures,
+    custom_metrics: CustomMetrics,
     request: Request,
     /// Where the call is noted, in case it fails.
-    tape: Option<CallRecorder>,
+    recorder: Option<CallRecorder>,
 }
 
-impl Asked {
+impl PassInput {
     fn call(&self, reconciler: &Reconciler, object: &Object) -> Call {
         let primary = reconciler.primary(&object.metadata);
-        let call = Call::new(reconciler.door.clone(), primary);
-        let call = call.measured_by(self.measures.clone());
-        match &self.tape {
-            Some(tape) => call.noted_on(tape.clone()),
+        let call = Call::new(reconciler.cluster.clone(), primary);
+        let call = call.measured_by(self.custom_metrics.clone());
+        match &self.recorder {
+            Some(recorder) => call.noted_on(recorder.clone()),
             None => call,
         }
     }

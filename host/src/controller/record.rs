@@ -1,13 +1,14 @@
-//! Records of passes: the newest of each plugin, for whoever wants to know what it did and why.
+//! Records of passes: the newest of each plugin, for anyone who wants to know what it did and why.
 //!
 //! - What is kept is bounded by number and by size; the oldest goes first.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::failing::{Failing, FailureSummary, FailureTracker};
@@ -73,7 +74,7 @@ pub struct Record {
     /// Its version.
     pub version: String,
     /// Why it ran.
-    pub whys: WakeReasons,
+    pub reasons: WakeReasons,
     /// Whether it had to wait for keys that need it more.
     pub low: bool,
     /// What it needed.
@@ -116,7 +117,7 @@ impl Record {
             key: Key::new(Some("n"), "ada"),
             uid: "u".into(),
             version: "7".into(),
-            whys: WakeReasons::default(),
+            reasons: WakeReasons::default(),
             low: false,
             step: Step::Reconcile,
             attempt: 0,
@@ -174,13 +175,13 @@ pub struct Archive(Arc<Mutex<BTreeMap<String, Records>>>);
 impl Archive {
     /// Those of `plugin`, in whatever version; a new ring if it has none.
     pub fn of(&self, plugin: &str) -> Records {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.entry(plugin.to_owned()).or_default().clone()
     }
 
     /// The records of `plugin` that are kept, the oldest first.
     pub fn all_of(&self, plugin: &str) -> Vec<Arc<Record>> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.lock();
         let records = all.get(plugin).cloned();
         drop(all);
         records.map_or_else(Vec::new, |records| records.all())
@@ -188,7 +189,7 @@ impl Archive {
 
     /// The plugin has ended.
     pub(crate) fn forget(&self, plugin: &str) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.remove(plugin);
     }
 }
@@ -211,7 +212,7 @@ impl Records {
     pub(super) fn push(&self, record: Record) {
         let bytes = record.bytes();
         let record = Arc::new(record);
-        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = self.0.lock();
         if let Some(follower) = &ring.follower {
             // Who is slow misses some: a pass waits for nobody.
             let _ = follower.try_send(record.clone());
@@ -225,78 +226,78 @@ impl Records {
         }
     }
 
-    /// Each pass from now on, until somebody else follows. So many wait for whoever is slow.
+    /// Each pass from now on, until somebody else follows. So many wait for a slow follower.
     pub fn follow(&self, most: usize) -> mpsc::Receiver<Arc<Record>> {
         let (sender, receiver) = mpsc::channel(most);
-        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = self.0.lock();
         ring.follower = Some(sender);
         receiver
     }
 
     /// Those that are kept, the oldest first.
     pub fn all(&self) -> Vec<Arc<Record>> {
-        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = self.0.lock();
         let records = ring.records.iter();
         records.map(|(record, _)| record.clone()).collect()
     }
 
     /// The newest passes over this primary, the newest first. The last one is known also long after, if it failed.
     pub fn of(&self, key: &Key, most: usize) -> Vec<Arc<Record>> {
-        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = self.0.lock();
         let records = ring.records.iter().rev();
         let found = records.filter(|(record, _)| record.key == *key).take(most);
         let found: Vec<_> = found.map(|(record, _)| record.clone()).collect();
-        match found.is_empty() {
-            true => ring
-                .failing
+        if found.is_empty() {
+            ring.failing
                 .get(key)
                 .and_then(|it| it.record)
                 .into_iter()
-                .collect(),
-            false => found,
+                .collect()
+        } else {
+            found
         }
     }
 
     /// The primary is gone.
     pub(super) fn forget(&self, key: &Key) {
-        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = self.0.lock();
         ring.failing.forget(key);
     }
 
     /// Nothing is known any more of what fails: another host may run the plugin now, or another version with other
     /// objects.
     pub(super) fn forget_failing(&self) {
-        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = self.0.lock();
         ring.failing = FailureTracker::default();
     }
 
     /// How many keys fail now.
     pub(super) fn failing_keys(&self) -> usize {
-        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = self.0.lock();
         ring.failing.count()
     }
 
     /// How many keys fail now, and which should be looked at.
     pub fn trouble(&self) -> FailureSummary {
-        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = self.0.lock();
         ring.failing.trouble()
     }
 
     /// The keys that fail now, the newest first.
     pub fn failing(&self, most: usize) -> Vec<Failing> {
-        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = self.0.lock();
         ring.failing.newest(most)
     }
 
     /// The last pass over this primary, if it failed and is kept.
     pub(super) fn last_failure(&self, key: &Key) -> Option<Arc<Record>> {
-        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = self.0.lock();
         ring.failing.get(key)?.record
     }
 
     /// The newest pass over this primary.
     pub fn last(&self, key: &Key) -> Option<Arc<Record>> {
-        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = self.0.lock();
         let mut records = ring.records.iter().rev();
         let found = records.find(|(record, _)| record.key == *key);
         found.map(|(record, _)| record.clone())

@@ -9,13 +9,13 @@ use super::reconcile::{Pass, PassError};
 use super::record::Record;
 use super::retry::SHORTEST_REQUEUE;
 use crate::error::Chain;
-use crate::events::{Note, Severity};
+use crate::events::{Event, Severity};
 use crate::object::Key;
 use crate::plugin::cluster::{ClusterAccess, Primary};
 use crate::plugin::{CallError, Failure};
 use crate::spans;
 use crate::text::clean;
-use crate::view::{End, Journal, Wrote};
+use crate::view::{Journal, WriteOutcome, Wrote};
 
 /// The longest piece of a guest's output in one log line.
 const OUTPUT: usize = 4 << 10;
@@ -27,7 +27,7 @@ pub(super) fn span(span: &Span, record: &Record) {
     if span.is_disabled() {
         return;
     }
-    let why = record.whys.first.first();
+    let why = record.reasons.first.first();
     // All at once: each record of a field by itself takes longer than these together.
     record_all!(
         span,
@@ -45,15 +45,15 @@ pub(super) fn span(span: &Span, record: &Record) {
 /// The one log line of the pass, and an Event on the primary if it failed. `last` is the failure of the pass before, if
 /// it failed: what that said is not logged in full again.
 pub(super) fn pass(
-    door: &ClusterAccess,
+    cluster: &ClusterAccess,
     primary: &Primary,
     pass: &Pass,
     record: &Record,
     last: Option<&Record>,
 ) {
-    let plugin = &*door.plugin;
+    let plugin = &*cluster.plugin;
     let object = primary.to_string();
-    let why = record.whys.first.first().map(ToString::to_string);
+    let why = record.reasons.first.first().map(ToString::to_string);
     let Record {
         step,
         outcome,
@@ -95,11 +95,12 @@ pub(super) fn pass(
     if let Some(reason) = event_reason(error) {
         let denied = record.journal.denied.first();
         let denied = denied.map_or_else(String::new, |what| format!("; it may not {what}"));
-        let note = match output.is_empty() {
-            true => format!("{cause}{denied}"),
-            false => format!("{cause}{denied}; its output: {output}"),
+        let note = if output.is_empty() {
+            format!("{cause}{denied}")
+        } else {
+            format!("{cause}{denied}; its output: {output}")
         };
-        warn(door, primary, reason, &note);
+        warn(cluster, primary, reason, &note);
     }
 }
 
@@ -120,8 +121,8 @@ fn told(cause: &str, record: &Record, last: Option<&Record>) -> String {
 }
 
 /// A plugin asks for its next pass sooner than it may have it.
-pub(super) fn too_soon(door: &ClusterAccess, primary: &Primary, asked: u32) {
-    let (plugin, object) = (&*door.plugin, primary.to_string());
+pub(super) fn too_soon(cluster: &ClusterAccess, primary: &Primary, asked: u32) {
+    let (plugin, object) = (&*cluster.plugin, primary.to_string());
     let least = SHORTEST_REQUEUE.as_millis();
     tracing::warn!(
         plugin,
@@ -141,12 +142,12 @@ pub(super) struct HotLoop<'a> {
 }
 
 /// A plugin keeps rewriting a field, or making the same object: so many `times` within [`WINDOW`].
-pub(super) fn hot(door: &ClusterAccess, primary: &Primary, seen: &HotLoop<'_>, times: usize) {
-    let plugin = &*door.plugin;
+pub(super) fn hot(cluster: &ClusterAccess, primary: &Primary, seen: &HotLoop<'_>, times: usize) {
+    let plugin = &*cluster.plugin;
     let object = primary.to_string();
     let (note, remedy) = seen.told(plugin, &primary.resource.kind, times);
     tracing::warn!(plugin, object, "hot loop: {note}; its key is slowed down");
-    warn(door, primary, "HotLoop", &format!("{note}: {remedy}"));
+    warn(cluster, primary, "HotLoop", &format!("{note}: {remedy}"));
 }
 
 impl HotLoop<'_> {
@@ -154,7 +155,7 @@ impl HotLoop<'_> {
     pub(super) fn endless(&self, kind: &str) -> String {
         let (object, key) = (&self.wrote.kind, &self.wrote.key);
         let what = match &self.wrote.end {
-            End::Created(_) => format!("makes {object} {key}"),
+            WriteOutcome::Created(_) => format!("makes {object} {key}"),
             _ if self.field.is_empty() => format!("writes {object} {key}"),
             _ => format!("rewrites {object} {key} {}", self.field),
         };
@@ -168,7 +169,7 @@ impl HotLoop<'_> {
     fn told(&self, plugin: &str, kind: &str, times: usize) -> (String, &'static str) {
         let (object, key) = (&self.wrote.kind, &self.wrote.key);
         let what = match &self.wrote.end {
-            End::Created(_) => format!("made {object} {key}"),
+            WriteOutcome::Created(_) => format!("made {object} {key}"),
             _ if self.field.is_empty() => format!("wrote {object} {key}"),
             _ => format!("rewrote {object} {key} {}", self.field),
         };
@@ -188,8 +189,8 @@ impl HotLoop<'_> {
 }
 
 /// A plugin keeps making objects and deleting them again.
-pub(super) fn churns(door: &ClusterAccess, primary: &Primary, wrote: &Wrote, times: usize) {
-    let plugin = &*door.plugin;
+pub(super) fn churns(cluster: &ClusterAccess, primary: &Primary, wrote: &Wrote, times: usize) {
+    let plugin = &*cluster.plugin;
     let (kind, key, seconds) = (&wrote.kind, &wrote.key, WINDOW.as_secs());
     let note = format!(
         "{plugin} made and deleted {times} objects of kind {kind} in {seconds} s, {key} last"
@@ -197,17 +198,17 @@ pub(super) fn churns(door: &ClusterAccess, primary: &Primary, wrote: &Wrote, tim
     let object = primary.to_string();
     tracing::warn!(plugin, object, "hot loop: {note}; its key is slowed down");
     let remedy = "let it keep the object, under a name that does not change";
-    warn(door, primary, "HotLoop", &format!("{note}: {remedy}"));
+    warn(cluster, primary, "HotLoop", &format!("{note}: {remedy}"));
 }
 
 /// A plugin is slowed down, since most of its calls trap or time out.
-pub(super) fn slowed_down(door: &ClusterAccess, primary: &Primary, why: &str, is_new: bool) {
-    let plugin = &*door.plugin;
+pub(super) fn slowed_down(cluster: &ClusterAccess, primary: &Primary, why: &str, is_new: bool) {
+    let plugin = &*cluster.plugin;
     tracing::warn!(plugin, "slowed down: {why}");
     if is_new {
         let remedy = "look at its last failure, and deploy a fixed version";
         warn(
-            door,
+            cluster,
             primary,
             "PluginSlowedDown",
             &format!("{why}: {remedy}"),
@@ -216,17 +217,17 @@ pub(super) fn slowed_down(door: &ClusterAccess, primary: &Primary, why: &str, is
 }
 
 /// A plugin that was slowed down has answered.
-pub(super) fn free(door: &ClusterAccess) {
-    let plugin = &*door.plugin;
+pub(super) fn free(cluster: &ClusterAccess) {
+    let plugin = &*cluster.plugin;
     tracing::info!(
         plugin,
         "a call ended well: the plugin is slowed down no more"
     );
 }
 
-fn warn(door: &ClusterAccess, primary: &Primary, reason: &str, note: &str) {
-    door.events.publish(Note {
-        plugin: door.plugin.clone(),
+fn warn(cluster: &ClusterAccess, primary: &Primary, reason: &str, note: &str) {
+    cluster.events.publish(Event {
+        plugin: cluster.plugin.clone(),
         regarding: primary.about(),
         related: None,
         severity: Severity::Warning,
@@ -304,7 +305,7 @@ mod tests {
         let wrote = Wrote {
             kind: "Secret".into(),
             key: Key::new(Some("n"), "tls"),
-            end: End::Changed(Vec::new()),
+            end: WriteOutcome::Changed(Vec::new()),
             followed: Vec::new(),
             unread: Vec::new(),
             version: None,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::reconcile::{Done, PassError};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::plugin::{CallError, Failure};
 
 /// A guest that asks for less is given this: it must not make the host spin.
@@ -24,9 +24,9 @@ pub(super) enum Next {
     SlowDown(Duration),
 }
 
-/// Decides what happens next. `slow_down` is how long the API server asked to wait, if it did.
-pub(super) fn next(outcome: &Result<Done, PassError>, slow_down: Option<Duration>) -> Next {
-    let slow_down = slow_down.filter(|_| !bugs::is(Bug::ThrottlingCountsAsFailure));
+/// Decides what happens next. `asked` is how long the API server asked to wait, if it did.
+pub(super) fn next(outcome: &Result<Done, PassError>, asked: Option<Duration>) -> Next {
+    let slow_down = bug!(ThrottlingCountsAsFailure, asked, None);
     let failed = slow_down.map_or(Next::Backoff, Next::SlowDown);
     match outcome {
         Ok(Done::Rest) => Next::Rest,
@@ -41,7 +41,7 @@ pub(super) fn next(outcome: &Result<Done, PassError>, slow_down: Option<Duration
         Err(PassError::Call(
             CallError::CpuExceeded(_) | CallError::Trapped(_) | CallError::Host(_),
         )) => Next::Backoff,
-        // Whoever runs next, here or elsewhere, starts afresh.
+        // The next run, here or elsewhere, starts from zero.
         Err(PassError::Call(CallError::Stopped)) => Next::Rest,
         Err(PassError::Finalizer(_) | PassError::Read(_)) => failed,
     }

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::finalizer;
 use crate::api::{Api, ApiError, Request as ApiRequest, Resource};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::object::{Metadata, Object};
 
 /// How often a finalizer patch is tried against others who change the list.
@@ -42,7 +42,7 @@ pub async fn settle_finalizer(
     loop {
         let operations = match patch {
             FinalizerPatch::Protect
-                if latest.deleting && !bugs::is(Bug::FinalizersComeBack)
+                if bug!(FinalizersComeBack, latest.deleting, false)
                     || latest.has_finalizer(finalizer) =>
             {
                 None

@@ -50,16 +50,16 @@ mod tests {
             let key = Key::new(None, &number.to_string());
             WakeReason::Changed("Secret".into(), key)
         };
-        let mut whys = WakeReasons::default();
-        (0..20).for_each(|number| whys.note(changed(number)));
+        let mut reasons = WakeReasons::default();
+        (0..20).for_each(|number| reasons.note(changed(number)));
         let first: Vec<_> = (0..REASONS).map(changed).collect();
-        assert_eq!((&whys.first, whys.count), (&first, 20));
-        assert!(!whys.are_asked_for());
+        assert_eq!((&reasons.first, reasons.count), (&first, 20));
+        assert!(!reasons.are_asked_for());
         for _ in 0..2 {
-            whys.note(WakeReason::Asked);
+            reasons.note(WakeReason::Asked);
         }
         let asked = [&[WakeReason::Asked][..], &first[..REASONS - 1]].concat();
-        assert_eq!((&whys.first, whys.count), (&asked, 22));
-        assert!(whys.are_asked_for());
+        assert_eq!((&reasons.first, reasons.count), (&asked, 22));
+        assert!(reasons.are_asked_for());
     }
 }

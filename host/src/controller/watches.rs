@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::api::{Discovery, Resource};
+use crate::api::{Discovery, Lookup, Resource, Unserved};
 use crate::grants::{Grants, Scope};
-use crate::informer::{Handler, Informers, Phase, Subscription, Watched};
+use crate::informer::{
+    EventHandler, InformerKey, InformerPhase, Informers, Notification, Subscription,
+};
 use crate::memory::Account;
 use crate::object::{Fields, finalizer_of};
 use crate::plugin::Plugin;
@@ -21,7 +23,7 @@ use crate::view::View;
 const ABSENT: Duration = Duration::from_secs(5);
 
 /// What the watches of a plugin are made from.
-pub(super) struct Means<'a> {
+pub(super) struct WatchDependencies<'a> {
     pub(super) informers: &'a Informers,
     pub(super) discovery: &'a Arc<Discovery>,
     pub(super) seams: &'a Seams,
@@ -44,7 +46,7 @@ impl Watches {
         plugin: &Plugin,
         grants: &Grants,
         primary: &Resource,
-        means: Means<'_>,
+        means: WatchDependencies<'_>,
         view: &Arc<View>,
     ) -> Self {
         let description = &plugin.description;
@@ -69,14 +71,13 @@ impl Watches {
                 informers: means.informers.clone(),
                 discovery: means.discovery.clone(),
                 view: Arc::downgrade(view),
-                seams: means.seams.clone(),
                 account: plugin.account().clone(),
                 synced,
             };
             watches._needs.push(means.seams.spawn.task(need.run()));
             watches.first_lists.push(first_list);
         }
-        let watched = Watched {
+        let watched = InformerKey {
             resource: primary.clone(),
             namespace: None,
             label_selector: description.label_selector.clone(),
@@ -86,7 +87,7 @@ impl Watches {
         };
         let view_of = Arc::downgrade(view);
         // Also for a plugin that finalizes no more: what an earlier version left is taken off.
-        let strays = description.selects().then(|| Watched {
+        let unselected = description.selects().then(|| InformerKey {
             label_selector: None,
             field_selector: None,
             finalizer: Some(finalizer_of(&plugin.name)),
@@ -94,20 +95,24 @@ impl Watches {
         });
         let reads = (&watched, view.reads_of(primary));
         let account = plugin.account();
-        let hear = || heard(&view_of, primary);
-        let of_primary = subscribe(means.informers, reads, &scope, hear, account);
-        let of_strays = strays.map_or_else(Vec::new, |strays| {
-            let watched = (&strays, Fields::default());
-            let hear = || heard_stray(&view_of);
-            subscribe(means.informers, watched, &scope, hear, account)
+        let handler = |watched| ViewHandler {
+            view: view_of.clone(),
+            watched,
+        };
+        let of_view = handler(ForView::Resource(primary.clone()));
+        let of_primary = subscribe(means.informers, reads, &scope, &of_view, account);
+        let with_finalizer = unselected.map_or_else(Vec::new, |unselected| {
+            let watched = (&unselected, Fields::default());
+            let of_view = handler(ForView::WithFinalizer);
+            subscribe(means.informers, watched, &scope, &of_view, account)
         });
-        for informer in of_primary.iter().chain(&of_strays) {
+        for informer in of_primary.iter().chain(&with_finalizer) {
             informer.synced().await;
         }
         watches.primary = of_primary.first().cloned();
-        let unselected = Unselected {
+        let unselected = UnselectedWatch {
             wanted: view.wants_unselected(),
-            watched: Watched {
+            watched: InformerKey {
                 label_selector: None,
                 field_selector: None,
                 metadata_only: true,
@@ -122,7 +127,7 @@ impl Watches {
             ._needs
             .push(means.seams.spawn.task(unselected.run()));
         view.watch(primary.clone(), scope, of_primary);
-        view.watch_strays(of_strays);
+        view.watch_with_finalizer(with_finalizer);
         watches
     }
 
@@ -134,7 +139,7 @@ impl Watches {
         };
         let primary = &informer.watched().resource;
         loop {
-            informer.reached(Phase::Absent).await;
+            informer.reached(InformerPhase::Absent).await;
             let api_version = primary.api_version();
             let now = self.discovery.by_kind(&api_version, &primary.kind);
             match now.await {
@@ -153,30 +158,43 @@ impl Watches {
     }
 }
 
-fn heard(view: &Weak<View>, resource: &Resource) -> Handler {
-    let (view, resource) = (view.clone(), resource.clone());
-    Box::new(move |news| {
-        if let Some(view) = view.upgrade() {
-            view.heard(&resource, news);
-        }
-    })
+/// Passes what an informer sees on to a plugin's view, as long as there is one.
+#[derive(Clone)]
+struct ViewHandler {
+    view: Weak<View>,
+    watched: ForView,
 }
 
-fn heard_stray(view: &Weak<View>) -> Handler {
-    let view = view.clone();
-    Box::new(move |news| {
-        if let Some(view) = view.upgrade() {
-            view.heard_stray(news);
+/// What an informer watches for a view.
+#[derive(Clone)]
+enum ForView {
+    /// The objects that the plugin sees.
+    Resource(Resource),
+    /// The primaries that carry the plugin's finalizer.
+    WithFinalizer,
+    /// The primary's whole kind.
+    Unselected,
+}
+
+impl EventHandler for ViewHandler {
+    fn on_notification(&self, news: Notification<'_>) {
+        let Some(view) = self.view.upgrade() else {
+            return;
+        };
+        match &self.watched {
+            ForView::Resource(resource) => view.on_notification(resource, news),
+            ForView::WithFinalizer => view.on_finalizer_notification(news),
+            ForView::Unselected => view.on_unselected_notification(news),
         }
-    })
+    }
 }
 
 /// A share in one informer, or in one for each namespace.
 fn subscribe(
     informers: &Informers,
-    (watched, fields): (&Watched, Fields),
+    (watched, fields): (&InformerKey, Fields),
     scope: &Scope,
-    heard: impl Fn() -> Handler,
+    handler: &ViewHandler,
     account: &Account,
 ) -> Vec<Arc<Subscription>> {
     let places = match scope {
@@ -184,44 +202,45 @@ fn subscribe(
         Scope::Namespaces(names) => names.iter().cloned().map(Some).collect(),
     };
     let one = |namespace| {
-        let watched = Watched {
+        let watched = InformerKey {
             namespace,
             ..watched.clone()
         };
-        Arc::new(informers.subscribe(watched, fields.clone(), heard(), account))
+        Arc::new(informers.subscribe(watched, fields.clone(), Box::new(handler.clone()), account))
     };
     places.into_iter().map(one).collect()
 }
 
 /// The primary's kind outside the selector.
-struct Unselected {
+struct UnselectedWatch {
     /// Whether the plugin reads or writes any.
     wanted: watch::Receiver<bool>,
-    watched: Watched,
+    watched: InformerKey,
     scope: Scope,
     informers: Informers,
     view: Weak<View>,
     account: Account,
 }
 
-impl Unselected {
+impl UnselectedWatch {
     /// Waits until the plugin reads or writes one, then watches the metadata of the whole kind.
     async fn run(mut self) {
         // The sender is gone only with the view, and then nobody is to be told.
         if self.wanted.wait_for(|wanted| *wanted).await.is_err() {
             return;
         }
-        let heard = || {
-            let view = self.view.clone();
-            let heard: Handler = Box::new(move |news| {
-                if let Some(view) = view.upgrade() {
-                    view.heard_unselected(news);
-                }
-            });
-            heard
+        let handler = ViewHandler {
+            view: self.view.clone(),
+            watched: ForView::Unselected,
         };
         let watched = (&self.watched, Fields::default());
-        let informers = subscribe(&self.informers, watched, &self.scope, heard, &self.account);
+        let informers = subscribe(
+            &self.informers,
+            watched,
+            &self.scope,
+            &handler,
+            &self.account,
+        );
         for informer in &informers {
             informer.synced().await;
         }
@@ -240,7 +259,6 @@ struct Need {
     informers: Informers,
     discovery: Arc<Discovery>,
     view: Weak<View>,
-    seams: Seams,
     account: Account,
     synced: watch::Sender<bool>,
 }
@@ -266,7 +284,7 @@ impl Need {
 
     /// Watches `resource` until it is served as something else.
     async fn watch(&self, resource: &Resource) {
-        let watched = Watched {
+        let watched = InformerKey {
             resource: resource.clone(),
             namespace: None,
             label_selector: None,
@@ -274,13 +292,16 @@ impl Need {
             finalizer: None,
             metadata_only: false,
         };
-        let heard = || heard(&self.view, resource);
+        let handler = ViewHandler {
+            view: self.view.clone(),
+            watched: ForView::Resource(resource.clone()),
+        };
         let Some(view) = self.view.upgrade() else {
             return std::future::pending().await;
         };
         let watched = (&watched, view.reads_of(resource));
         let account = &self.account;
-        let informers = subscribe(&self.informers, watched, &self.scope, heard, account);
+        let informers = subscribe(&self.informers, watched, &self.scope, &handler, account);
         for informer in &informers {
             informer.synced().await;
         }
@@ -292,11 +313,11 @@ impl Need {
             return std::future::pending().await;
         };
         loop {
-            first.reached(Phase::Absent).await;
+            first.reached(InformerPhase::Absent).await;
             if self.served().await != *resource {
                 break;
             }
-            first.reached(Phase::Synced).await;
+            first.reached(InformerPhase::Synced).await;
         }
         if let Some(view) = self.view.upgrade() {
             view.unwatch(resource);
@@ -305,28 +326,18 @@ impl Need {
 
     async fn served(&self) -> Resource {
         let plugin = &*self.plugin;
-        let mut said = false;
-        loop {
-            match self.discovery.by_plural(&self.group, &self.plural).await {
-                Ok(Some(resource)) => return resource,
-                Ok(None) => {
-                    if !said {
-                        let nearest = self.discovery.nearest(&self.group, &self.plural).await;
-                        let hint = nearest.map_or(String::new(), |name| {
-                            format!("; did the plugin mean {name}?")
-                        });
-                        let (group, plural) = (&self.group, &self.plural);
-                        tracing::warn!(
-                            plugin,
-                            "the cluster does not serve {plural} of group {group:?}{hint} It counts as empty until it does"
-                        );
-                        said = true;
-                    }
-                    self.synced.send_replace(true);
-                }
-                Err(error) => tracing::warn!(plugin, "cannot look up {}: {error}", self.plural),
+        let (group, plural) = (&*self.group, &*self.plural);
+        let tell = |unserved: Unserved| match unserved {
+            Unserved::Absent(hint) => {
+                tracing::warn!(
+                    plugin,
+                    "the cluster does not serve {plural} of group {group:?}{hint}; it counts as empty until it does"
+                );
+                self.synced.send_replace(true);
             }
-            self.seams.clock.sleep(ABSENT).await;
-        }
+            Unserved::Unknown(error) => tracing::warn!(plugin, "cannot look up {plural}: {error}"),
+        };
+        let lookup = Lookup::Plural { group, plural };
+        self.discovery.until_served(lookup, ABSENT, tell).await
     }
 }

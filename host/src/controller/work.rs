@@ -1,24 +1,25 @@
 //! The queue that a plugin's workers share: [`Queue`] with a lock, a clock and somebody to wake.
 
+mod payload;
 #[cfg(test)]
 mod tests;
-mod ticket;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::early::{COUNTED, TOGETHER, early};
-use super::facts::{Delayed, Place};
+use super::object_state::{Delayed, QueuePosition};
 use super::queue::{self, Cause, Handle, Priority, Queue};
 use super::wake_reasons::WakeReasons;
-use crate::metrics::{Backlog, Meters, Waiting};
+use crate::metrics::{Backlog, PluginMetrics, QueueDepth};
 use crate::object::Key;
-use crate::seams::{Clock, first};
-use crate::view::{Enqueue, WakeReason};
-use ticket::Ticket;
+use crate::seams::Clock;
+use crate::view::{Enqueue, KeyQueue, WakeReason};
+use payload::KeyPayload;
 
 /// A queue that can be waited for. Before it is opened it takes nothing in: a host that stands by for months
 /// would collect the keys of what has come and gone.
@@ -26,16 +27,16 @@ use ticket::Ticket;
 pub(super) struct WorkQueue {
     clock: Clock,
     changed: Notify,
-    state: Mutex<State>,
-    meters: Arc<Meters>,
+    state: Mutex<WorkState>,
+    meters: Arc<PluginMetrics>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    queue: Queue<Key, Instant, Ticket>,
+struct WorkState {
+    queue: Queue<Key, Instant, KeyPayload>,
     /// When each key that runs was handed out: as many as there are workers at most.
     started: Vec<(Handle, Instant)>,
-    stage: Stage,
+    stage: QueueStage,
     /// Nothing is handed out before this: the API server asked the plugin to slow down.
     paused_until: Option<Instant>,
     /// The plugin is slowed down: nothing is handed out before this, and then one key at a time.
@@ -43,7 +44,7 @@ struct State {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum QueueStage {
     /// Nothing is taken in yet.
     #[default]
     Asleep,
@@ -55,23 +56,29 @@ enum Stage {
 
 /// A key whose turn it is.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct WorkItem {
     pub(super) key: Key,
     pub(super) cause: Cause,
     pub(super) priority: Priority,
-    pub(super) whys: WakeReasons,
+    pub(super) reasons: WakeReasons,
     handle: Handle,
 }
 
-enum Turn {
-    Run(Taken),
+enum NextWork {
+    Run(WorkItem),
     Closed,
     WaitUntil(Option<Instant>),
 }
 
+impl KeyQueue for WorkQueue {
+    fn enqueue(&self, wakeup: Enqueue) {
+        self.add(wakeup);
+    }
+}
+
 impl WorkQueue {
     /// An empty queue, which is yet to be opened; `meters` counts what goes through it.
-    pub(super) fn new(clock: Clock, meters: Arc<Meters>) -> Self {
+    pub(super) fn new(clock: Clock, meters: Arc<PluginMetrics>) -> Self {
         Self {
             clock,
             changed: Notify::new(),
@@ -82,25 +89,26 @@ impl WorkQueue {
 
     /// Takes keys in from now on, and hands them out.
     pub(super) fn open(&self) {
-        self.state().stage = Stage::Open;
+        self.state.lock().stage = QueueStage::Open;
         self.changed.notify_one();
     }
 
     /// Marks a key as needing work now, or after what needs it more.
     pub(super) fn add(&self, wakeup: Enqueue) {
         let now = self.clock.now();
-        let mut state = self.state();
-        if state.stage == Stage::Asleep {
+        let mut state = self.state.lock();
+        if state.stage == QueueStage::Asleep {
             return;
         }
         let Enqueue { key, why, low } = wakeup;
-        let ticket = match low {
-            true => state.queue.add_low(key),
-            false => state.queue.add(key),
+        let payload = if low {
+            state.queue.add_low(key)
+        } else {
+            state.queue.add(key)
         };
-        if let Some(ticket) = ticket {
-            self.waits(ticket, now);
-            ticket.whys.note(why);
+        if let Some(payload) = payload {
+            self.waits(payload, now);
+            payload.reasons.note(why);
         }
         drop(state);
         self.changed.notify_one();
@@ -110,10 +118,10 @@ impl WorkQueue {
     pub(super) fn add_after(&self, key: Key, delay: Duration, why: WakeReason, priority: Priority) {
         let due = self.clock.now() + delay;
         self.meters.retries.inc();
-        let mut state = self.state();
-        if let Some(ticket) = state.queue.add_at(key, due, priority) {
-            self.waits(ticket, due);
-            ticket.delayed = Some(why);
+        let mut state = self.state.lock();
+        if let Some(payload) = state.queue.add_at(key, due, priority) {
+            self.waits(payload, due);
+            payload.delayed = Some(why);
         }
         drop(state);
         self.changed.notify_one();
@@ -130,51 +138,55 @@ impl WorkQueue {
     ) -> Duration {
         let due = self.clock.now() + asked;
         let from = due.checked_sub(TOGETHER).unwrap_or(due);
-        let together = self.state().queue.due_between(from, due, COUNTED);
+        let together = self.state.lock().queue.due_between(from, due, COUNTED);
         let delay = early(asked, together, fraction);
         self.add_after(key, delay, WakeReason::Requeued, priority);
         delay
     }
 
-    /// Does not hand `key` out for `delay`, whoever adds it.
+    /// Does not hand `key` out for `delay`, even if it is added again.
     pub(super) fn slow(&self, key: &Key, delay: Duration) {
         let until = self.clock.now() + delay;
-        self.state().queue.slow(key.clone(), until);
+        self.state.lock().queue.slow(key.clone(), until);
     }
 
     /// Hands nothing out for `delay`.
     pub(super) fn pause(&self, delay: Duration) {
         let until = self.clock.now() + delay;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.paused_until = state.paused_until.max(Some(until));
     }
 
     /// Hands nothing out for `delay`, and one key at a time after that; or keys as before.
     pub(super) fn slow_down(&self, delay: Option<Duration>) {
         let until = delay.map(|delay| self.clock.now() + delay);
-        self.state().slowed_until = until;
+        self.state.lock().slowed_until = until;
         self.changed.notify_one();
     }
 
     /// Waits for a key, and says why it runs; `None` once the queue is closed.
-    pub(super) async fn take(&self) -> Option<Taken> {
+    pub(super) async fn take(&self) -> Option<WorkItem> {
         loop {
             let changed = self.changed.notified();
             match self.turn() {
-                Turn::Run(taken) => return Some(taken),
-                Turn::Closed => return None,
-                Turn::WaitUntil(Some(due)) => {
-                    first(changed, self.clock.sleep_until(due)).await;
+                NextWork::Run(taken) => return Some(taken),
+                NextWork::Closed => return None,
+                NextWork::WaitUntil(Some(due)) => {
+                    tokio::select! {
+                        biased;
+                        () = changed => {}
+                        () = self.clock.sleep_until(due) => {}
+                    }
                 }
-                Turn::WaitUntil(None) => changed.await,
+                NextWork::WaitUntil(None) => changed.await,
             }
         }
     }
 
     /// Hands a key back.
-    pub(super) fn done(&self, taken: &Taken) {
+    pub(super) fn done(&self, taken: &WorkItem) {
         let now = self.clock.now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.queue.hand_back(taken.handle);
         let mut started = state.started.iter();
         let place = started.position(|(handle, _)| *handle == taken.handle);
@@ -188,34 +200,36 @@ impl WorkQueue {
 
     /// Hands out no more keys. What runs is not touched.
     pub(super) fn close(&self) {
-        self.state().stage = Stage::Closed;
+        self.state.lock().stage = QueueStage::Closed;
         self.changed.notify_waiters();
         self.changed.notify_one();
     }
 
     /// Where `key` is, and how long the whole queue is still held back, if it is.
-    pub(super) fn place(&self, key: &Key) -> (Place, Option<Duration>) {
+    pub(super) fn place(&self, key: &Key) -> (QueuePosition, Option<Duration>) {
         let now = self.clock.now();
-        let state = self.state();
+        let state = self.state.lock();
         let handle = state.queue.find(key);
-        let ticket = handle.and_then(|handle| state.queue.note(handle));
+        let payload = handle.and_then(|handle| state.queue.note(handle));
         let started = state.started.iter().find(|(one, _)| Some(*one) == handle);
         let since = |time: Option<Instant>| {
             time.map_or(Duration::ZERO, |time| now.saturating_duration_since(time))
         };
-        let place = handle.map_or(queue::Place::Nowhere, |handle| state.queue.place(handle));
+        let place = handle.map_or(queue::KeyPosition::Nowhere, |handle| {
+            state.queue.place(handle)
+        });
         let place = match place {
-            queue::Place::Nowhere => Place::Nowhere,
-            queue::Place::Waiting { low } => Place::Waiting {
+            queue::KeyPosition::Nowhere => QueuePosition::Nowhere,
+            queue::KeyPosition::Waiting { low } => QueuePosition::Waiting {
                 low,
-                since: since(ticket.and_then(|ticket| ticket.since)),
+                since: since(payload.and_then(|payload| payload.since)),
             },
-            queue::Place::Delayed { due, slowed } => Place::Delayed(Delayed {
+            queue::KeyPosition::Delayed { due, slowed } => QueuePosition::Delayed(Delayed {
                 left: due.saturating_duration_since(now),
-                why: ticket.and_then(|ticket| ticket.delayed.clone()),
+                why: payload.and_then(|payload| payload.delayed.clone()),
                 slowed,
             }),
-            queue::Place::Running { again } => Place::Running {
+            queue::KeyPosition::Running { again } => QueuePosition::Running {
                 since: since(started.map(|(_, started)| *started)),
                 again,
             },
@@ -228,29 +242,29 @@ impl WorkQueue {
 
     /// How many keys wait and how many run.
     pub(super) fn load(&self) -> (usize, usize) {
-        let state = self.state();
+        let state = self.state.lock();
         (state.queue.depth(), state.queue.running())
     }
 
-    fn turn(&self) -> Turn {
+    fn turn(&self) -> NextWork {
         let now = self.clock.now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         match state.stage {
-            Stage::Asleep => return Turn::WaitUntil(None),
-            Stage::Open => {}
-            Stage::Closed => {
+            QueueStage::Asleep => return NextWork::WaitUntil(None),
+            QueueStage::Open => {}
+            QueueStage::Closed => {
                 // Another worker may wait for the same news.
                 self.changed.notify_one();
-                return Turn::Closed;
+                return NextWork::Closed;
             }
         }
         if state.paused_until.is_some_and(|until| until > now) {
-            return Turn::WaitUntil(state.paused_until);
+            return NextWork::WaitUntil(state.paused_until);
         }
         match state.slowed_until {
-            Some(until) if until > now => return Turn::WaitUntil(Some(until)),
-            // Whoever hands it back says that to those who wait.
-            Some(_) if state.queue.running() > 0 => return Turn::WaitUntil(None),
+            Some(until) if until > now => return NextWork::WaitUntil(Some(until)),
+            // Its worker hands it back, and tells those who wait.
+            Some(_) if state.queue.running() > 0 => return NextWork::WaitUntil(None),
             Some(_) | None => {}
         }
         match state.queue.take(now) {
@@ -263,41 +277,39 @@ impl WorkQueue {
                     self.meters.queued.observe(waited.as_secs_f64());
                 }
                 state.started.push((taken.handle, now));
-                Turn::Run(Taken {
-                    whys: taken.note.whys,
+                NextWork::Run(WorkItem {
+                    reasons: taken.note.reasons,
                     key: taken.key,
                     cause: taken.cause,
                     priority: taken.priority,
                     handle: taken.handle,
                 })
             }
-            None => Turn::WaitUntil(state.queue.next_due()),
+            None => NextWork::WaitUntil(state.queue.next_due()),
         }
     }
 
     /// The key waits for a worker from then on, if it does not already.
-    fn waits(&self, ticket: &mut Ticket, from: Instant) {
-        if ticket.since.is_none() {
+    fn waits(&self, payload: &mut KeyPayload, from: Instant) {
+        if payload.since.is_none() {
             self.meters.adds.inc();
         }
-        let since = ticket.since.map_or(from, |since| since.min(from));
-        ticket.since = Some(since);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let since = payload.since.map_or(from, |since| since.min(from));
+        payload.since = Some(since);
     }
 }
 
 impl Backlog for WorkQueue {
-    fn waiting(&self) -> Waiting {
+    fn waiting(&self) -> QueueDepth {
         let now = self.clock.now();
-        let state = self.state();
+        let state = self.state.lock();
         let queue = &state.queue;
-        let waits = queue.heads().filter_map(|ticket| ticket.since);
-        let waits = waits.map(|since| now.saturating_duration_since(since));
+        let waits = queue
+            .heads()
+            .filter_map(|payload| payload.since)
+            .map(|since| now.saturating_duration_since(since));
         let work = state.started.iter().map(|(_, started)| now - *started);
-        Waiting {
+        QueueDepth {
             normal: queue.depth() - queue.low(),
             low: queue.low(),
             delayed: queue.delayed(),

@@ -1,10 +1,11 @@
 //! Takes a key, makes a pass, settles it: forever, and with one record for each.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -18,17 +19,17 @@ use super::record::{PassOutcome, Record, Records};
 use super::report;
 use super::retry::{Next, SHORTEST_REQUEUE, next};
 use super::slowdown::{self, Pace, Slowdown};
-use super::work::{Taken, WorkQueue};
+use super::work::{WorkItem, WorkQueue};
 use crate::error::Chain;
 use crate::manifest::Limits;
-use crate::metrics::{Meters, Stage};
+use crate::metrics::{PluginMetrics, PluginStage};
 use crate::object::Key;
 use crate::plugin::cluster::Primary;
 use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
 use crate::spans;
 use crate::text::clean;
-use crate::view::{End, Enqueue, Journal, WakeReason, Wrote};
+use crate::view::{Enqueue, Journal, WakeReason, WriteOutcome, Wrote};
 
 /// How much longer than its backoff a key may wait: spreads what would happen at once.
 const SPREAD: f64 = 0.1;
@@ -53,12 +54,12 @@ pub(super) struct Worker {
     /// Whether it has been said that this version asks for passes too soon.
     hurried: AtomicBool,
     records: Records,
-    meters: Arc<Meters>,
+    meters: Arc<PluginMetrics>,
     seams: Seams,
 }
 
 /// A field of an object, its kind, name and path, and the generation of the primary: what changes because the
-/// primary did is no loop.
+/// primary did is not a loop.
 type Field = (String, Key, String, Option<i64>);
 
 /// Objects that were made, by kind and name; who makes and deletes them: a key, by kind.
@@ -68,7 +69,7 @@ impl Worker {
     pub(super) fn new(
         reconciler: Arc<Reconciler>,
         queue: Arc<WorkQueue>,
-        (records, meters): (Records, Arc<Meters>),
+        (records, meters): (Records, Arc<PluginMetrics>),
         seams: Seams,
     ) -> Self {
         Self {
@@ -89,16 +90,21 @@ impl Worker {
 
     /// From the next pass on, `plugin` is called, and it gets a first try at every object.
     pub(super) fn swap(&self, plugin: Arc<Plugin>) {
-        let (door, weight) = (self.reconciler.door(), plugin.limits().weight);
-        door.events.knows(&door.plugin, weight, &door.throttled);
+        let (cluster, weight) = (self.reconciler.cluster(), plugin.limits().weight);
+        cluster
+            .events
+            .knows(&cluster.plugin, weight, &cluster.throttled);
         self.reconciler.swap(plugin);
-        *self.backoff() = Backoff::default();
-        *self.hot() = HotLoops::default();
-        *self.churn() = Churn::default();
-        *self.slowdown() = Slowdown::default();
+        *self.backoff.lock() = Backoff::default();
+        *self.hot.lock() = HotLoops::default();
+        *self.churn.lock() = Churn::default();
+        *self.slowdown.lock() = Slowdown::default();
         self.queue.slow_down(None);
         self.hurried.store(false, Ordering::Relaxed);
-        self.reconciler.door().view.rerun_all(&WakeReason::Swapped);
+        self.reconciler
+            .cluster()
+            .view
+            .rerun_all(&WakeReason::Swapped);
     }
 
     /// Who makes the passes.
@@ -118,7 +124,7 @@ impl Worker {
 
     /// How often `key` has failed in a row in this edition of its object.
     pub(super) fn failures(&self, key: &Key, edition: Revision) -> u32 {
-        self.backoff().attempt(key, edition)
+        self.backoff.lock().attempt(key, edition)
     }
 
     /// Makes passes until the queue is closed.
@@ -134,11 +140,11 @@ impl Worker {
         }
     }
 
-    async fn turn(&self, taken: &Taken) {
+    async fn turn(&self, taken: &WorkItem) {
         let key: &Key = &taken.key;
         let Some(object) = self.reconciler.find(key) else {
-            self.backoff().forget(key); // deleted since it was queued
-            self.reconciler.door().view.forgets(key);
+            self.backoff.lock().forget(key); // deleted since it was queued
+            self.reconciler.cluster().view.forgets(key);
             self.records.forget(key);
             self.pauses(key, false);
             self.count_failing();
@@ -146,16 +152,22 @@ impl Worker {
         };
         let generation = object.metadata.generation;
         let edition = Revision::of(&object.metadata);
-        let attempt = self.backoff().attempt(key, edition);
+        let attempt = self.backoff.lock().attempt(key, edition);
         let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
-        let door = self.reconciler.door();
+        let cluster = self.reconciler.cluster();
         let primary = self.reconciler.primary(&object.metadata);
         let step = self.reconciler.step(&object);
-        let span = spans::pass(&door.plugin, &primary, &primary.uid, step.label(), attempt);
+        let span = spans::pass(
+            &cluster.plugin,
+            &primary,
+            &primary.uid,
+            step.label(),
+            attempt,
+        );
         let pass = self.reconciler.pass(&object, attempt);
         let pass = pass.instrument(span.clone()).await;
         let took = self.seams.clock.now() - started;
-        let journal = door.view.ends(key);
+        let journal = cluster.view.ends(key);
         let next = next(&pass.outcome, pass.traffic.slow_down);
         if let Some(delay) = pass.traffic.slow_down {
             self.queue.pause(delay);
@@ -167,7 +179,7 @@ impl Worker {
             && u128::from(*asked) < SHORTEST_REQUEUE.as_millis()
             && !self.hurried.swap(true, Ordering::Relaxed)
         {
-            report::too_soon(door, &primary, *asked);
+            report::too_soon(cluster, &primary, *asked);
         }
         let hot_loop = self.cool(&primary, generation, &journal);
         let error = pass.outcome.as_ref().err();
@@ -175,7 +187,7 @@ impl Worker {
             key: key.clone(),
             uid: primary.uid.clone(),
             version: object.metadata.resource_version.to_string(),
-            whys: taken.whys.clone(),
+            reasons: taken.reasons.clone(),
             low: taken.priority == Priority::Low,
             step: pass.step,
             attempt,
@@ -196,17 +208,18 @@ impl Worker {
         report::span(&span, &record);
         count(&self.meters, &pass, &record);
         let last = error.and_then(|_| self.records.last_failure(key));
-        report::pass(door, &primary, &pass, &record, last.as_deref());
+        report::pass(cluster, &primary, &pass, &record, last.as_deref());
         self.records.push(record);
         self.count_failing();
     }
 
     /// Counts the objects that are paused.
     fn pauses(&self, key: &Key, is_paused: bool) {
-        let mut paused = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
-        let changed = match is_paused {
-            true => paused.insert(key.clone()),
-            false => paused.remove(key),
+        let mut paused = self.paused.lock();
+        let changed = if is_paused {
+            paused.insert(key.clone())
+        } else {
+            paused.remove(key)
         };
         if changed {
             let count = u64::try_from(paused.len()).unwrap_or(u64::MAX);
@@ -222,10 +235,10 @@ impl Worker {
     }
 
     /// Queues the key as `next` says; answers when it runs again by itself, if it does.
-    fn settle(&self, taken: &Taken, edition: Revision, next: Next) -> Option<Duration> {
+    fn settle(&self, taken: &WorkItem, edition: Revision, next: Next) -> Option<Duration> {
         let (key, priority): (&Key, _) = (&taken.key, taken.priority);
         if next != Next::Backoff && !matches!(next, Next::SlowDown(_)) {
-            self.backoff().forget(key);
+            self.backoff.lock().forget(key);
         }
         let add_after = |delay, why| self.queue.add_after(key.clone(), delay, why, priority);
         match next {
@@ -244,7 +257,7 @@ impl Worker {
                 Some(requeue)
             }
             Next::Backoff => {
-                let delay = self.backoff().failed(key, edition, taken.cause);
+                let delay = self.backoff.lock().failed(key, edition, taken.cause);
                 let delay = self.seams.rng.spread(delay, SPREAD);
                 add_after(delay, WakeReason::Failed);
                 Some(delay)
@@ -261,7 +274,7 @@ impl Worker {
         let Some(is_bad) = slowdown::is_bad(pass.step, &pass.outcome) else {
             return;
         };
-        let pace = self.slowdown().ended(is_bad, self.seams.clock.now());
+        let pace = self.slowdown.lock().ended(is_bad, self.seams.clock.now());
         match pace {
             Pace::Same => {}
             Pace::Slow {
@@ -275,13 +288,13 @@ impl Worker {
                     "{bad} of the plugin's last {of} calls trapped or timed out, so it gets one call after {} s",
                     delay.as_secs()
                 );
-                report::slowed_down(self.reconciler.door(), primary, &why, is_new);
-                self.meters.reached(Stage::SlowedDown(why));
+                report::slowed_down(self.reconciler.cluster(), primary, &why, is_new);
+                self.meters.reached(PluginStage::SlowedDown(why));
             }
             Pace::Free => {
                 self.queue.slow_down(None);
-                report::free(self.reconciler.door());
-                self.meters.reached(Stage::Running);
+                report::free(self.reconciler.cluster());
+                self.meters.reached(PluginStage::Running);
             }
         }
     }
@@ -304,17 +317,18 @@ impl Worker {
             }
             if let Heat::New(times) = heat {
                 self.meters.hot_loops.inc();
-                report::churns(self.reconciler.door(), primary, wrote, times);
+                report::churns(self.reconciler.cluster(), primary, wrote, times);
             }
             let Some((field, answer)) = wrote.rewrites() else {
                 continue;
             };
             let (kind, object, path) = (wrote.kind.clone(), wrote.key.clone(), field.to_owned());
             let rival = self
-                .rivals()
+                .rivals
+                .lock()
                 .wrote((kind.clone(), object.clone()), key, now);
             let field_of = (kind, object, path, generation);
-            let heat = self.hot().rewrote(field_of, answer, now);
+            let heat = self.hot.lock().rewrote(field_of, answer, now);
             if heat == Heat::Calm {
                 continue;
             }
@@ -327,7 +341,7 @@ impl Worker {
             hot_loop = Some(seen.endless(&primary.resource.kind));
             if let Heat::New(times) = heat {
                 self.meters.hot_loops.inc();
-                report::hot(self.reconciler.door(), primary, &seen, times);
+                report::hot(self.reconciler.cluster(), primary, &seen, times);
             }
         }
         hot_loop
@@ -338,41 +352,24 @@ impl Worker {
         let object = (wrote.kind.clone(), wrote.key.clone());
         let by = (wrote.kind.clone(), by.clone());
         match &wrote.end {
-            End::Created(_) => {
-                self.churn().made(object, by, now);
+            WriteOutcome::Created(_) => {
+                self.churn.lock().record_create(object, by, now);
                 Heat::Calm
             }
-            End::Deleted => self.churn().deleted(&object, by, now),
+            WriteOutcome::Deleted => self.churn.lock().deleted(&object, by, now),
             // Of an apply that nobody sees it is not known whether it made the object.
-            End::Unseen | End::Changed(_) | End::NotDeleted | End::Failed => Heat::Calm,
+            WriteOutcome::Unseen
+            | WriteOutcome::Changed(_)
+            | WriteOutcome::NotDeleted
+            | WriteOutcome::Failed => Heat::Calm,
         }
-    }
-
-    fn churn(&self) -> MutexGuard<'_, Objects> {
-        self.churn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn hot(&self) -> MutexGuard<'_, HotLoops<Field, Instant>> {
-        self.hot.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn rivals(&self) -> MutexGuard<'_, Rivals<(String, Key), Key, Instant>> {
-        self.rivals.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn slowdown(&self) -> MutexGuard<'_, Slowdown> {
-        self.slowdown.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn backoff(&self) -> MutexGuard<'_, Backoff<Key>> {
-        self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Hands a key back to the queue when the pass over it has ended, however it did.
 struct HandBack<'a> {
     queue: &'a WorkQueue,
-    taken: &'a Taken,
+    taken: &'a WorkItem,
 }
 
 impl Drop for HandBack<'_> {

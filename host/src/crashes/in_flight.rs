@@ -1,6 +1,6 @@
 //! Which components are at work, in a file that outlives the process.
 //!
-//! - Whoever polls a guest holds a slot meanwhile, on whatever thread: two calls that run at once have two slots. The
+//! - A thread that polls a guest holds a slot meanwhile: two calls that run at once have two slots. The
 //!   loader holds one while it reads, compiles or maps a component.
 //! - A slot is written only when its component changes. A slot that was left keeps what it says until somebody else
 //!   needs it, or until it was not used for a tenth of a second.
@@ -13,10 +13,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 use tokio::sync::Notify;
 
@@ -61,12 +62,12 @@ impl Activity {
 
 /// The components that are at work. Clones are the same. Without a file nothing is recorded.
 #[derive(Clone, Debug, Default)]
-pub struct InFlight(Arc<Shared>);
+pub struct InFlight(Arc<InFlightInner>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct InFlightInner {
     file: OnceLock<File>,
-    slots: Mutex<Slots>,
+    slots: Mutex<FileSlots>,
     /// It was said that the file cannot be written.
     said: AtomicBool,
     /// Something is at work again.
@@ -74,9 +75,9 @@ struct Shared {
 }
 
 #[derive(Debug, Default)]
-struct Slots {
+struct FileSlots {
     /// What the file says of each.
-    all: Vec<Slot>,
+    all: Vec<FileSlot>,
     /// Those that nobody holds. The last one was used last.
     free: Vec<usize>,
     run: String,
@@ -88,7 +89,7 @@ struct Slots {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct FileSlot {
     holds: Option<(Digest, Activity)>,
     /// It was used since the last look.
     used: bool,
@@ -98,7 +99,7 @@ struct Slot {
 #[derive(Debug)]
 #[must_use = "the component counts as at work only while this is held"]
 pub struct AtWork {
-    shared: Arc<Shared>,
+    shared: Arc<InFlightInner>,
     slot: usize,
 }
 
@@ -134,8 +135,8 @@ impl InFlight {
         file.set_len(0)?;
         file.write_all_at(&header(RUNNING, run, now), 0)?;
         {
-            let mut slots = self.0.slots();
-            slots.all = vec![Slot::default(); SLOTS];
+            let mut slots = self.0.slots.lock();
+            slots.all = vec![FileSlot::default(); SLOTS];
             slots.free = (0..SLOTS).rev().collect();
             slots.run = run.to_owned();
             slots.alive = now;
@@ -150,7 +151,7 @@ impl InFlight {
         let file = self.0.file.get()?;
         let wanted = Some((digest, activity));
         let (slot, news) = {
-            let mut slots = self.0.slots();
+            let mut slots = self.0.slots.lock();
             if slots.closed {
                 return None;
             }
@@ -158,7 +159,7 @@ impl InFlight {
                 slots.is_looked_after = true;
                 self.0.begun.notify_one();
             }
-            let Slots { all, free, .. } = &mut *slots;
+            let FileSlots { all, free, .. } = &mut *slots;
             let holds = |slot: &usize| all.get(*slot).is_some_and(|slot| slot.holds == wanted);
             let place = free.iter().rposition(holds);
             let slot = match place {
@@ -166,7 +167,7 @@ impl InFlight {
                 None => free.pop()?,
             };
             let held = all.get_mut(slot)?;
-            *held = Slot {
+            *held = FileSlot {
                 holds: wanted,
                 used: true,
             };
@@ -202,7 +203,7 @@ impl InFlight {
         let Some(file) = self.0.file.get() else {
             return false;
         };
-        let mut slots = self.0.slots();
+        let mut slots = self.0.slots.lock();
         if slots.closed {
             return false;
         }
@@ -211,7 +212,7 @@ impl InFlight {
             self.0
                 .note(file.write_all_at(&header(RUNNING, &slots.run, now), 0));
         }
-        let Slots { all, free, .. } = &mut *slots;
+        let FileSlots { all, free, .. } = &mut *slots;
         for slot in free.iter() {
             let Some(held) = all.get_mut(*slot) else {
                 continue;
@@ -230,18 +231,14 @@ impl InFlight {
         let Some(file) = self.0.file.get() else {
             return;
         };
-        let mut slots = self.0.slots();
+        let mut slots = self.0.slots.lock();
         slots.closed = true;
         self.0
             .note(file.write_all_at(&header(CLEAN, &slots.run, now), 0));
     }
 }
 
-impl Shared {
-    fn slots(&self) -> MutexGuard<'_, Slots> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+impl InFlightInner {
     fn note(&self, written: io::Result<()>) {
         if let Err(error) = written
             && !self.said.swap(true, Ordering::Relaxed)
@@ -255,7 +252,7 @@ impl Shared {
 
 impl Drop for AtWork {
     fn drop(&mut self) {
-        self.shared.slots().free.push(self.slot);
+        self.shared.slots.lock().free.push(self.slot);
     }
 }
 

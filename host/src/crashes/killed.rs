@@ -101,8 +101,11 @@ impl Kills {
         now: Timestamp,
     ) {
         let hex = digest.hex();
-        let before = self.0.iter().position(|killed| killed.digest == hex);
-        let before = before.map(|place| self.0.remove(place));
+        let before = self
+            .0
+            .iter()
+            .position(|killed| killed.digest == hex)
+            .map(|place| self.0.remove(place));
         let before = before.filter(|before| before.with == with);
         let mut killed = Killed {
             digest: hex,

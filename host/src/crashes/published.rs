@@ -20,7 +20,7 @@ const LONGEST: usize = 8 << 10;
 const RUN: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct Entry {
+struct PublishedCrash {
     at: String,
     run: String,
     digest: String,
@@ -37,14 +37,14 @@ pub(super) fn text(
     let mut all = known.clone();
     for crash in crashes {
         for digest in crash.suspects.intersection(digests) {
-            all.insert(Entry {
+            all.insert(PublishedCrash {
                 at: crash.at.to_string(),
                 run: crash.run.clone(),
                 digest: digest.hex(),
             });
         }
     }
-    let newest: BTreeSet<Entry> = all.into_iter().rev().take(MOST).collect();
+    let newest: BTreeSet<PublishedCrash> = all.into_iter().rev().take(MOST).collect();
     if newest == known {
         return None;
     }
@@ -54,7 +54,7 @@ pub(super) fn text(
 /// The crashes that an annotation tells of. What cannot be read tells nothing.
 pub(super) fn read(published: &str) -> Vec<Crash> {
     let entries = entries(published).into_iter();
-    let crash = |entry: Entry| {
+    let crash = |entry: PublishedCrash| {
         Some(Crash {
             at: entry.at.parse().ok()?,
             suspects: BTreeSet::from([Digest::of_hex(&entry.digest)?]),
@@ -64,11 +64,11 @@ pub(super) fn read(published: &str) -> Vec<Crash> {
     entries.filter_map(crash).collect()
 }
 
-fn entries(published: &str) -> BTreeSet<Entry> {
+fn entries(published: &str) -> BTreeSet<PublishedCrash> {
     if published.len() > LONGEST {
         return BTreeSet::new();
     }
-    let entries: Vec<Entry> = serde_json::from_str(published).unwrap_or_default();
+    let entries: Vec<PublishedCrash> = serde_json::from_str(published).unwrap_or_default();
     let sound = entries.into_iter().filter(|entry| entry.run.len() <= RUN);
     sound.take(MOST).collect()
 }

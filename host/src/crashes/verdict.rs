@@ -7,7 +7,7 @@
 //! - Several are let out one after the other, [`PROBATION`] apart. If the host crashes while one of them is on
 //!   probation and at work, that one is to blame: it is quarantined alone, and the others are free at once.
 //! - A component that is not to blame comes back by itself. One that is to blame crashes the host once for each
-//!   quarantine, and each lasts twice as long as the one before it: no host crashes for ever.
+//!   quarantine, and each lasts twice as long as the one before it: no host crashes forever.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -20,7 +20,7 @@ async fn taken(plugins: &[(&str, u32, u64)], seconds: u64) -> Vec<u64> {
     for number in 0..count {
         for (plugin, _, _) in plugins.iter().filter(|(_, _, count)| number < *count) {
             let plugin = (*plugin).into();
-            recorder.publish(Note {
+            recorder.publish(Event {
                 plugin,
                 ..note("ada", "Tested")
             });
@@ -74,10 +74,10 @@ fn served() -> (Server, Api, Seams) {
     (server, api, seams)
 }
 
-fn note(name: &str, reason: &str) -> Note {
-    Note {
+fn note(name: &str, reason: &str) -> Event {
+    Event {
         plugin: "greeter".into(),
-        regarding: About {
+        regarding: Regarding {
             api_version: "v1".into(),
             kind: "ConfigMap".into(),
             key: Key::new(Some("default"), name),
@@ -158,7 +158,7 @@ async fn a_series_has_the_newest_text() {
     let (server, api, seams) = served();
     let (recorder, _task) = Recorder::start(api.clone(), &seams, "host");
     let say = async |text: &str| {
-        let note = Note {
+        let note = Event {
             note: text.into(),
             ..note("ada", "Tested")
         };
@@ -170,7 +170,7 @@ async fn a_series_has_the_newest_text() {
     };
     assert_eq!(say("one").await, (json!("one"), Value::Null));
     assert_eq!(say("two").await, (json!("two"), json!(2)));
-    // The third is no power of two, and says something new.
+    // The third is not a power of two, and says something new.
     assert_eq!(say("three").await, (json!("three"), json!(3)));
     assert_eq!(say("three").await, (json!("three"), json!(4)));
     assert_eq!(say("three").await, (json!("three"), json!(4)), "as before");
@@ -205,7 +205,7 @@ async fn what_the_server_does_not_take_is_counted() {
 
 #[test]
 fn each_reason_for_a_lost_event_is_logged_once() {
-    let mut shared = Shared {
+    let mut shared = RecorderState {
         quota: Quota::new(ALL),
         plugins: HashMap::new(),
     };
@@ -234,11 +234,11 @@ fn each_reason_for_a_lost_event_is_logged_once() {
 #[test]
 fn that_a_terminating_namespace_takes_no_event_is_no_failure() {
     let (plugin, throttled): (Arc<str>, _) = ("one".into(), Throttled::default());
-    let known = Known {
+    let known = PluginQuota {
         throttled: throttled.clone(),
-        ..Known::default()
+        ..PluginQuota::default()
     };
-    let mut shared = Shared {
+    let mut shared = RecorderState {
         quota: Quota::new(ALL),
         plugins: HashMap::from([(plugin.clone(), known)]),
     };

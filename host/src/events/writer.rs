@@ -9,7 +9,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{About, Note, Severity};
+use super::{Event, Regarding, Severity};
 use crate::api::{Api, ApiError, Request, object};
 use crate::flowcontrol::{Rate, TokenBucket};
 use crate::seams::{Rng, Seams};
@@ -40,14 +40,14 @@ pub(super) struct Writer {
     api: Api,
     seams: Seams,
     instance: String,
-    series: HashMap<SeriesKey, Series>,
+    series: HashMap<SeriesKey, EventSeries>,
     /// How many more series each object may have of each plugin.
-    objects: HashMap<(Arc<str>, About), TokenBucket>,
+    objects: HashMap<(Arc<str>, Regarding), TokenBucket>,
 }
 
-type SeriesKey = (Arc<str>, About, Severity, String, String);
+type SeriesKey = (Arc<str>, Regarding, Severity, String, String);
 
-struct Series {
+struct EventSeries {
     name: String,
     count: u64,
     /// A hash of the text that was sent last.
@@ -59,14 +59,14 @@ struct Series {
 
 /// What became of an Event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum EventResult {
     /// It was sent, or says nothing new.
     Told,
     /// Its object has had as many as it may.
     AtObjectLimit,
 }
 
-enum Send {
+enum EventRequest {
     Create,
     Update(u64),
     Nothing,
@@ -87,7 +87,7 @@ impl Writer {
     }
 
     /// Whether one more Event about this object may be made, or changed.
-    fn may(&mut self, note: &Note, now: Instant) -> bool {
+    fn may(&mut self, note: &Event, now: Instant) -> bool {
         if self.objects.len() >= SERIES {
             self.objects
                 .retain(|_, budget| now - budget.at() < SERIES_END / 2);
@@ -105,7 +105,7 @@ impl Writer {
     ///
     /// # Errors
     /// The API server did not take it.
-    pub(super) async fn write(&mut self, note: Note) -> Result<Written, ApiError> {
+    pub(super) async fn write(&mut self, note: Event) -> Result<EventResult, ApiError> {
         let now = self.seams.clock.now();
         let key = (
             note.plugin.clone(),
@@ -128,37 +128,37 @@ impl Writer {
                 series.count += 1;
                 let is_news = series.count.is_power_of_two() || series.text != hash_of(&note.note);
                 if is_news || now - series.sent >= REFRESH {
-                    Send::Update(series.count)
+                    EventRequest::Update(series.count)
                 } else {
-                    Send::Nothing
+                    EventRequest::Nothing
                 }
             }
-            Some(_) | None => Send::Create,
+            Some(_) | None => EventRequest::Create,
         };
-        if !matches!(sent, Send::Nothing) && !self.may(&note, now) {
-            return Ok(Written::AtObjectLimit);
+        if !matches!(sent, EventRequest::Nothing) && !self.may(&note, now) {
+            return Ok(EventResult::AtObjectLimit);
         }
         match sent {
-            Send::Nothing => {}
-            Send::Create => self.create(&note, key, now).await?,
-            Send::Update(count) => match self.update(&note, &key, count).await {
+            EventRequest::Nothing => {}
+            EventRequest::Create => self.create(&note, key, now).await?,
+            EventRequest::Update(count) => match self.update(&note, &key, count).await {
                 // It is gone, as Events are after an hour.
                 Err(error) if error.is_not_found() => self.create(&note, key, now).await?,
                 updated => updated?,
             },
         }
-        Ok(Written::Told)
+        Ok(EventResult::Told)
     }
 
     /// Begins a series.
-    async fn create(&mut self, note: &Note, key: SeriesKey, now: Instant) -> Result<(), ApiError> {
+    async fn create(&mut self, note: &Event, key: SeriesKey, now: Instant) -> Result<(), ApiError> {
         let namespace = namespace(note);
         let name = name_for(&note.regarding.key.name, &self.seams.rng);
         let event = self.event(note, &name, namespace);
         let request = Request::json(Method::POST, path("/apis/events.k8s.io/v1", note), &event);
         let sent = self.api.send(request).await;
         if sent.is_ok() {
-            let series = Series {
+            let series = EventSeries {
                 name,
                 count: 1,
                 text: hash_of(&note.note),
@@ -174,8 +174,8 @@ impl Writer {
     }
 
     /// Continues a series with the text of its newest Event. Only the core group lets a text change (client-go's
-    /// recorder uses that group). Whoever may not patch Events there keeps the text and counts on.
-    async fn update(&mut self, note: &Note, key: &SeriesKey, count: u64) -> Result<(), ApiError> {
+    /// recorder uses that group). A host that may not patch Events there keeps the text and counts on.
+    async fn update(&mut self, note: &Event, key: &SeriesKey, count: u64) -> Result<(), ApiError> {
         let Some(series) = self.series.get_mut(key) else {
             return Ok(());
         };
@@ -205,7 +205,7 @@ impl Writer {
         format!("{:.6}", self.seams.clock.wall())
     }
 
-    fn event(&self, note: &Note, name: &str, namespace: &str) -> Value {
+    fn event(&self, note: &Event, name: &str, namespace: &str) -> Value {
         let severity = match note.severity {
             Severity::Normal => "Normal",
             Severity::Warning => "Warning",
@@ -234,12 +234,12 @@ impl Writer {
 }
 
 /// The namespace of an Event: that of its object, or `default`.
-fn namespace(note: &Note) -> &str {
+fn namespace(note: &Event) -> &str {
     note.regarding.key.namespace.as_deref().unwrap_or("default")
 }
 
 /// Where the Events of `group` are that are beside this one.
-fn path(group: &str, note: &Note) -> String {
+fn path(group: &str, note: &Event) -> String {
     format!("{group}/namespaces/{}/events", namespace(note))
 }
 
@@ -260,7 +260,7 @@ fn name_for(object: &str, rng: &Rng) -> String {
     }
 }
 
-fn reference(about: &About) -> Value {
+fn reference(about: &Regarding) -> Value {
     object([
         ("apiVersion", Some(about.api_version.clone().into())),
         ("kind", Some(about.kind.clone().into())),

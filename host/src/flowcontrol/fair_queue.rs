@@ -58,7 +58,7 @@ impl<W> FairQueue<W> {
         flow.waiters.push_back(waiter);
     }
 
-    /// Takes out whoever is next of the plugins that are ready, and names its plugin.
+    /// Takes out the next waiter of the plugins that are ready, and names its plugin.
     pub(crate) fn next(&mut self, mut is_ready: impl FnMut(&str) -> bool) -> Option<(Arc<str>, W)> {
         let waiting = self.flows.iter_mut();
         let ready =
@@ -103,7 +103,7 @@ impl<W> FairQueue<W> {
         self.waiting_for(plugin) > 0
     }
 
-    /// The plugin is gone. Whoever waits for it is dropped.
+    /// The plugin is gone. Its waiters are dropped.
     pub(crate) fn forget(&mut self, plugin: &str) {
         let gone = self.flows.remove(plugin);
         self.waiting -= gone.map_or(0, |gone| gone.waiters.len());

@@ -15,22 +15,22 @@ const TOKEN: u64 = 1_000_000;
 
 /// Those who wait, as `W`.
 #[derive(Debug)]
-pub(super) struct Queue<W> {
+pub(super) struct RateQueue<W> {
     /// None: there is no limit, and no plugin has one.
     maximum: Option<Rate>,
     bucket: Option<TokenBucket>,
-    accounts: BTreeMap<Arc<str>, Account>,
+    accounts: BTreeMap<Arc<str>, Flow>,
     waiters: FairQueue<W>,
 }
 
 #[derive(Debug)]
-struct Account {
+struct Flow {
     bucket: TokenBucket,
     rate: Rate,
     weight: u32,
 }
 
-impl<W> Queue<W> {
+impl<W> RateQueue<W> {
     /// So much for all together.
     pub(super) fn new(maximum: Rate) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl<W> Queue<W> {
         (self.maximum, self.bucket) = (maximum, None);
     }
 
-    /// The plugin is gone. Whoever waits for it is dropped.
+    /// The plugin is gone. Its waiters are dropped.
     pub(super) fn forget(&mut self, plugin: &str) {
         self.accounts.remove(plugin);
         self.waiters.forget(plugin);
@@ -118,8 +118,10 @@ impl<W> Queue<W> {
         let shared = self
             .bucket
             .map_or(Duration::ZERO, |it| it.wait(maximum, 1.0));
-        let waiting = self.accounts.iter();
-        let waiting = waiting.filter(|(plugin, _)| self.waiters.waits(plugin));
+        let waiting = self
+            .accounts
+            .iter()
+            .filter(|(plugin, _)| self.waiters.waits(plugin));
         let own = waiting.map(|(_, account)| account.bucket.wait(account.rate, 1.0));
         Some(shared.max(own.min()?))
     }
@@ -131,8 +133,8 @@ impl<W> Queue<W> {
         bucket
     }
 
-    fn account(&mut self, now: Instant, claim: &Claim) -> &mut Account {
-        let new = || Account {
+    fn account(&mut self, now: Instant, claim: &Claim) -> &mut Flow {
+        let new = || Flow {
             bucket: TokenBucket::full(claim.rate, now),
             rate: claim.rate,
             weight: claim.weight,
@@ -183,7 +185,7 @@ mod tests {
     /// How many tokens each plugin gets in 10 s if it always has `calls` that wait.
     fn tokens(all: f64, plugins: &[(Claim, usize)]) -> Vec<usize> {
         let start = Clock::system().now();
-        let mut queue = Queue::new(maximum(all));
+        let mut queue = RateQueue::new(maximum(all));
         let mut got = vec![0; plugins.len()];
         for (number, (claim, calls)) in plugins.iter().enumerate() {
             for _ in 0..*calls {
@@ -231,7 +233,7 @@ mod tests {
     #[test]
     fn who_comes_late_is_not_behind_those_who_flood() {
         let start = Clock::system().now();
-        let mut queue = Queue::new(maximum(10.0));
+        let mut queue = RateQueue::new(maximum(10.0));
         let (flood, late) = (claim("flood", 10, 1e4), claim("late", 10, 1e4));
         for call in 0..1000 {
             queue.push(start, &flood, call);
@@ -245,7 +247,7 @@ mod tests {
     #[test]
     fn a_token_that_was_not_used_goes_to_the_next() {
         let start = Clock::system().now();
-        let mut queue = Queue::new(Rate {
+        let mut queue = RateQueue::new(Rate {
             per_second: 1.0,
             burst: 1.0,
         });
@@ -262,7 +264,7 @@ mod tests {
     #[test]
     fn a_request_waits_for_its_plugins_own_tokens_and_then_for_the_others() {
         let start = Clock::system().now();
-        let mut queue = Queue::new(Rate {
+        let mut queue = RateQueue::new(Rate {
             per_second: 1.0,
             burst: 1.0,
         });
@@ -280,7 +282,7 @@ mod tests {
     #[test]
     fn without_a_maximum_nobody_waits() {
         let start = Clock::system().now();
-        let mut queue: Queue<u8> = Queue::new(maximum(1.0));
+        let mut queue: RateQueue<u8> = RateQueue::new(maximum(1.0));
         queue.limit(None);
         let one = claim("a", 10, 1.0);
         assert!((0..1000).all(|_| queue.take(start, &one)));
@@ -289,7 +291,7 @@ mod tests {
     #[test]
     fn who_is_gone_leaves_nobody_waiting() {
         let start = Clock::system().now();
-        let mut queue = Queue::new(maximum(1.0));
+        let mut queue = RateQueue::new(maximum(1.0));
         queue.push(start, &claim("a", 10, 1.0), 1);
         queue.forget("a");
         assert_eq!((queue.wait(), queue.waiters.waiting()), (None, 0));

@@ -24,12 +24,12 @@ pub struct Quota {
     began: Option<Instant>,
     /// How much each unit of weight may use each second, while plugins want more than the maximum.
     level: Option<f64>,
-    accounts: BTreeMap<Arc<str>, Account>,
+    accounts: BTreeMap<Arc<str>, Usage>,
 }
 
 /// What a plugin has used.
 #[derive(Debug)]
-struct Account {
+struct Usage {
     bucket: TokenBucket,
     rate: Rate,
     weight: f64,
@@ -41,7 +41,7 @@ struct Account {
 
 /// Whether there was enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum QuotaDecision {
     /// It was.
     Yes,
     /// The plugin is at its own limit.
@@ -73,9 +73,9 @@ impl Quota {
     }
 
     /// Takes `cost`, if the plugin may have it.
-    pub fn take(&mut self, now: Instant, claim: &Claim, cost: f64) -> Taken {
+    pub fn take(&mut self, now: Instant, claim: &Claim, cost: f64) -> QuotaDecision {
         let Some(maximum) = self.maximum else {
-            return Taken::Yes;
+            return QuotaDecision::Yes;
         };
         self.roll(now, maximum);
         let shared = self.bucket;
@@ -86,7 +86,7 @@ impl Quota {
         let account = self
             .accounts
             .entry(claim.plugin.clone())
-            .or_insert_with(|| Account {
+            .or_insert_with(|| Usage {
                 bucket: TokenBucket::full(claim.rate, now),
                 rate: claim.rate,
                 weight,
@@ -97,7 +97,7 @@ impl Quota {
         account.asked += cost;
         account.bucket.refill(claim.rate, now);
         if !account.bucket.has(cost) {
-            return Taken::OwnLimit;
+            return QuotaDecision::OwnLimit;
         }
         let enough = match self.level {
             // What a plugin may use in a window is held against it alone: who asks late in it gets as much.
@@ -105,12 +105,12 @@ impl Quota {
             None => shared.has(cost),
         };
         if !enough {
-            return Taken::HostMaximum;
+            return QuotaDecision::HostMaximum;
         }
         account.bucket.charge(claim.rate, cost);
         account.used += cost;
         shared.charge(maximum, cost);
-        Taken::Yes
+        QuotaDecision::Yes
     }
 
     /// Begins the next window, if it is time.
@@ -171,7 +171,7 @@ mod tests {
                 for ((claim, asks), got) in plugins.iter().zip(&mut got) {
                     let so_far = |millis: u64| u64::from(*asks) * millis / 1000;
                     for _ in so_far(millis)..so_far(millis + 1) {
-                        *got += u32::from(quota.take(now, claim, 1.0) == Taken::Yes);
+                        *got += u32::from(quota.take(now, claim, 1.0) == QuotaDecision::Yes);
                     }
                 }
             }
@@ -222,15 +222,15 @@ mod tests {
             burst: 1.0,
         });
         let one = claim("a", 10, 1.0);
-        assert_eq!(quota.take(start, &one, 1.0), Taken::Yes);
-        assert_eq!(quota.take(start, &one, 1.0), Taken::OwnLimit);
+        assert_eq!(quota.take(start, &one, 1.0), QuotaDecision::Yes);
+        assert_eq!(quota.take(start, &one, 1.0), QuotaDecision::OwnLimit);
         let other = claim("b", 10, 5.0);
-        assert_eq!(quota.take(start, &other, 1.0), Taken::HostMaximum);
+        assert_eq!(quota.take(start, &other, 1.0), QuotaDecision::HostMaximum);
         quota.forget("a");
         assert!(!quota.accounts.contains_key("a"));
         quota.limit(None);
         for _ in 0..100 {
-            assert_eq!(quota.take(start, &one, 1.0), Taken::Yes);
+            assert_eq!(quota.take(start, &one, 1.0), QuotaDecision::Yes);
         }
     }
 

@@ -1,14 +1,15 @@
 //! Lets requests wait for their token.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use super::queue::Queue;
+use super::queue::RateQueue;
 use super::{Claim, Rate};
-use crate::seams::{Seams, first};
+use crate::seams::Seams;
 
 /// The shortest sleep of the task that deals: as exact as timers are.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -19,14 +20,14 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// Shares a rate of requests between plugins. Clones share it.
 #[derive(Clone)]
 pub struct RateLimiter {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<RateLimiterState>>,
     /// Somebody waits for less time than the task that deals sleeps.
     sooner: Arc<Notify>,
     seams: Seams,
 }
 
-struct State {
-    queue: Queue<oneshot::Sender<()>>,
+struct RateLimiterState {
+    queue: RateQueue<oneshot::Sender<()>>,
     /// When the task that deals tokens wakes: there is one while somebody waits.
     wakes: Option<Instant>,
 }
@@ -34,8 +35,8 @@ struct State {
 impl RateLimiter {
     /// So much for all plugins together.
     pub fn new(maximum: Rate, seams: Seams) -> Self {
-        let state = State {
-            queue: Queue::new(maximum),
+        let state = RateLimiterState {
+            queue: RateQueue::new(maximum),
             wakes: None,
         };
         Self {
@@ -47,12 +48,12 @@ impl RateLimiter {
 
     /// From now on so much; none: without any limit.
     pub fn limit(&self, maximum: Option<Rate>) {
-        self.state().queue.limit(maximum);
+        self.state.lock().queue.limit(maximum);
     }
 
     /// The plugin is gone.
     pub fn forget(&self, plugin: &str) {
-        self.state().queue.forget(plugin);
+        self.state.lock().queue.forget(plugin);
     }
 
     /// Waits until the plugin may send one more request. Who stops waiting takes nothing. The wait needs no
@@ -61,7 +62,7 @@ impl RateLimiter {
     pub async fn wait<T>(&self, claim: &Claim, waits: impl FnOnce(Instant) -> T) {
         let now = self.seams.clock.now();
         let (token, own, dealt) = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             if state.queue.take(now, claim) {
                 return;
             }
@@ -94,29 +95,29 @@ impl RateLimiter {
     async fn deal(&self) {
         loop {
             let wait = {
-                let (mut state, now) = (self.state(), self.seams.clock.now());
+                let (mut state, now) = (self.state.lock(), self.seams.clock.now());
                 let wait = Self::deal_now(&mut state, now);
                 let wait = wait.map(|wait| wait.clamp(SHORTEST, LONGEST));
                 state.wakes = wait.map(|wait| now + wait);
                 wait
             };
             let Some(wait) = wait else { return };
-            first(self.seams.clock.sleep(wait), self.sooner.notified()).await;
+            tokio::select! {
+                biased;
+                () = self.seams.clock.sleep(wait) => {}
+                () = self.sooner.notified() => {}
+            }
         }
     }
 
     /// Deals all tokens that are there. Answers how long until the next one; none if nobody waits.
-    fn deal_now(state: &mut State, now: Instant) -> Option<Duration> {
+    fn deal_now(state: &mut RateLimiterState, now: Instant) -> Option<Duration> {
         while let Some((plugin, waiter)) = state.queue.next(now) {
             if waiter.send(()).is_err() {
                 state.queue.give_back(&plugin);
             }
         }
         state.queue.wait()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -219,7 +220,7 @@ mod tests {
         let began = clock.now();
         join_all((0..10).map(|_| wait(&limiter, &one))).await;
         assert_eq!((clock.now() - began).as_secs(), 1);
-        assert_eq!(limiter.state().wakes, None, "nobody waits");
+        assert_eq!(limiter.state.lock().wakes, None, "nobody waits");
     }
 
     #[tokio::test(start_paused = true)]
@@ -250,7 +251,7 @@ mod tests {
         clock.within(Duration::from_secs(100), both).await;
         let (light, heavy) = (counts[0].get(), counts[1].get());
         assert!((800..=810).contains(&(light + heavy)), "{light} {heavy}");
-        // The first tokens go to whoever comes first.
+        // The first tokens go to the first one that comes.
         assert!((200..=210).contains(&light), "{light} of {}", light + heavy);
     }
 }

@@ -20,10 +20,10 @@ pub(crate) type Seconds = Counter<f64, AtomicU64>;
 
 /// What a plugin waited for, and what it lost. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Throttled(Arc<Shared>);
+pub struct Throttled(Arc<ThrottledInner>);
 
 #[derive(Debug)]
-struct Shared {
+struct ThrottledInner {
     requests: Histogram,
     /// In milliseconds, what of that is for the history.
     request_millis: AtomicU64,
@@ -34,7 +34,7 @@ struct Shared {
     failed_events: Counter,
 }
 
-impl Default for Shared {
+impl Default for ThrottledInner {
     fn default() -> Self {
         Self {
             requests: Histogram::new(DURATION),

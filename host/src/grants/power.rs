@@ -5,7 +5,7 @@ mod rows;
 use std::fmt;
 
 use super::{Access, Grant, Namespaces, split_subresource};
-use rows::{NEVER, NEVER_VERBS, POWERFUL, Row, Verbs};
+use rows::{NEVER, NEVER_VERBS, POWERFUL, PowerRow, Verbs};
 
 /// The group of roles and bindings.
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -19,14 +19,14 @@ pub enum Power {
     /// Nothing beyond the objects that it names.
     Plain,
     /// Enough to become somebody else, to run code, or to read secrets. There is at least one reason.
-    Powerful(Vec<Reason>),
+    Powerful(Vec<PowerReason>),
     /// Enough to take over the cluster, or the host.
-    Never(Reason),
+    Never(PowerReason),
 }
 
 /// What in a grant gives power, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
+pub struct PowerReason {
     /// `secrets`, or `deployments, jobs`.
     pub what: String,
     /// Why that is powerful, in a few words.
@@ -34,7 +34,7 @@ pub struct Reason {
 }
 
 /// `secrets: it holds passwords, keys and tokens`.
-impl fmt::Display for Reason {
+impl fmt::Display for PowerReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}: {}", self.what, self.why)
     }
@@ -90,7 +90,7 @@ pub(super) fn power(grant: &Grant) -> Power {
         .find(|(verb, _)| grant.verbs.iter().any(|held| held == verb));
     if let Some((verb, why)) = never {
         let what = format!("the verb {verb}");
-        return Power::Never(Reason { what, why });
+        return Power::Never(PowerReason { what, why });
     }
     let pairs = || {
         grant.api_groups.iter().flat_map(|group| {
@@ -101,7 +101,7 @@ pub(super) fn power(grant: &Grant) -> Power {
     if let Some(never) = pairs().find_map(|(group, resource)| never_in(group, resource)) {
         return Power::Never(never);
     }
-    let mut reasons: Vec<Reason> = Vec::new();
+    let mut reasons: Vec<PowerReason> = Vec::new();
     let mut add = |what: &str, why: &'static str| {
         let same = reasons.iter_mut().find(|reason| reason.why == why);
         match same {
@@ -110,7 +110,7 @@ pub(super) fn power(grant: &Grant) -> Power {
                 reason.what.push_str(", ");
                 reason.what.push_str(what);
             }
-            None => reasons.push(Reason {
+            None => reasons.push(PowerReason {
                 what: what.to_owned(),
                 why,
             }),
@@ -137,17 +137,18 @@ pub(super) fn power(grant: &Grant) -> Power {
             add(resource, row.why);
         }
     }
-    match reasons.is_empty() {
-        true => Power::Plain,
-        false => Power::Powerful(reasons),
+    if reasons.is_empty() {
+        Power::Plain
+    } else {
+        Power::Powerful(reasons)
     }
 }
 
 /// What an entry of a grant covers that no plugin gets.
-fn never_in(group: &str, resource: &str) -> Option<Reason> {
+fn never_in(group: &str, resource: &str) -> Option<PowerReason> {
     let (plural, subresource) = split_subresource(resource);
     if group == "*" && must_be_named("", plural) {
-        return Some(Reason {
+        return Some(PowerReason {
             what: format!("{resource} through a wildcard in apiGroups"),
             why: "a grant for Secrets names their group, which is \"\"",
         });
@@ -155,7 +156,7 @@ fn never_in(group: &str, resource: &str) -> Option<Reason> {
     let row = NEVER.iter().find(|row| {
         (group == "*" || group == row.group) && row.covers(row.group, plural, subresource)
     })?;
-    Some(Reason {
+    Some(PowerReason {
         what: resource.to_owned(),
         why: row.why,
     })
@@ -165,7 +166,7 @@ fn is_write(verb: &str) -> bool {
     matches!(verb, "create" | "patch" | "delete")
 }
 
-impl Row {
+impl PowerRow {
     /// Whether it is about this resource. A subresource is as powerful as what it belongs to.
     fn covers(&self, group: &str, plural: &str, subresource: Option<&str>) -> bool {
         let (own_plural, own_subresource) = split_subresource(self.resource);

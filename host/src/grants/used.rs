@@ -1,7 +1,9 @@
 //! What of its grants a plugin has used: what it never touches, it need not be granted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::{Access, Grants};
 
@@ -42,17 +44,13 @@ impl Used {
 
     /// The host does this for it.
     pub(crate) fn add(&self, verb: &str, group: &str, resource: &str) {
-        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.0.lock();
         used.insert((verb.to_owned(), group.to_owned(), resource.to_owned()));
     }
 
     /// What `grants` hold beside it. A wildcard is used if anything that it covers is.
     pub fn unused(&self, grants: &Grants) -> Vec<Unused> {
-        let used = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let used = self.0.lock().clone();
         let covers = |held: &str, one: &str| held == "*" || held == one;
         let mut unused: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut note = |verb: &str, group: &str, resource: &str| {
@@ -114,7 +112,7 @@ mod tests {
         Grants::new(grants.collect()).unwrap()
     }
 
-    fn told(used: &Used, grants: &Grants) -> Vec<String> {
+    fn unused_lines(used: &Used, grants: &Grants) -> Vec<String> {
         let unused = used.unused(grants).into_iter();
         unused
             .map(|one| format!("{}: {}", one.resource, one.verbs.join(" ")))
@@ -142,17 +140,20 @@ mod tests {
             "deployments.apps: get",
             "deployments.apps/scale: patch",
         ];
-        assert_eq!(told(&used, &granted), want);
+        assert_eq!(unused_lines(&used, &granted), want);
     }
 
     #[test]
     fn a_wildcard_is_used_if_anything_of_it_is() {
         let granted = grants(&[("apps", "*", &["get"]), ("batch", "jobs", &["*"])]);
         let used = Used::default();
-        assert_eq!(told(&used, &granted), ["*.apps: get", "jobs.batch: *"]);
+        assert_eq!(
+            unused_lines(&used, &granted),
+            ["*.apps: get", "jobs.batch: *"]
+        );
         used.add("get", "apps", "deployments");
         used.add("delete", "batch", "jobs");
-        assert_eq!(told(&used, &granted), [""; 0]);
+        assert_eq!(unused_lines(&used, &granted), [""; 0]);
     }
 
     #[test]
@@ -162,7 +163,7 @@ mod tests {
             ("", "configmaps", &["delete", "create"]),
         ]);
         assert_eq!(
-            told(&Used::default(), &granted),
+            unused_lines(&Used::default(), &granted),
             ["configmaps: get delete create"]
         );
     }

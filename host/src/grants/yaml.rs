@@ -11,8 +11,10 @@ const TEXT: usize = 512;
 /// `{ apiGroups: [apps], resources: [deployments], verbs: [get], namespaces: all }`.
 impl fmt::Display for Grant {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fields = self.fields().into_iter();
-        let fields = fields.map(|(field, value)| format!("{field}: {value}"));
+        let fields = self
+            .fields()
+            .into_iter()
+            .map(|(field, value)| format!("{field}: {value}"));
         write!(out, "{{ {} }}", fields.collect::<Vec<_>>().join(", "))
     }
 }
@@ -77,9 +79,10 @@ fn scalar(word: &str) -> String {
     let is_plain = word.starts_with(|c: char| c.is_ascii_lowercase())
         && word.chars().all(plain)
         && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&word);
-    match is_plain {
-        true => word.to_owned(),
-        false => serde_json::Value::from(word).to_string(),
+    if is_plain {
+        word.to_owned()
+    } else {
+        serde_json::Value::from(word).to_string()
     }
 }
 

@@ -1,4 +1,5 @@
-//! One plugin's versions, let in one after the other, until each is replaced or stopped.
+//! One plugin's versions, admitted one after the other, until each is replaced or stopped. What is done is decided in
+//! [`super::rollout`].
 
 use std::convert::Infallible;
 use std::io;
@@ -9,10 +10,12 @@ use tokio::sync::watch;
 
 use super::quarantine::Stopped;
 use super::refusal::Refusal;
+use super::rollout::{AdmissionEvent, AdmissionStep, Runs, admission_step};
 use super::version::Version;
 use super::{Asked, Host};
-use crate::seams::{Either, first};
+
 use crate::source::Candidate;
+use crate::text::LogOnce;
 
 /// So many versions of a plugin that were stopped are remembered.
 const STOPPED: usize = 4;
@@ -20,10 +23,33 @@ const STOPPED: usize = 4;
 /// How long a disk may take to keep a version.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A version that was let in, and its component.
-pub(super) type Judged = (Arc<Version>, Vec<u8>);
+/// A version that was admitted, and its component.
+pub(super) type Admitted = (Arc<Version>, Vec<u8>);
 
-/// What runs of a plugin, and what may not run.
+/// What has come of what is asked for.
+enum Outcome {
+    /// It is admitted.
+    Admitted(Admitted),
+    /// It is nothing new.
+    Unchanged,
+    /// It is refused.
+    Refused(Refusal),
+    /// What runs must stop first.
+    Stopped,
+}
+
+impl Outcome {
+    fn event(&self) -> AdmissionEvent {
+        match self {
+            Self::Admitted(_) => AdmissionEvent::Admitted,
+            Self::Unchanged => AdmissionEvent::Unchanged,
+            Self::Refused(_) => AdmissionEvent::Refused,
+            Self::Stopped => AdmissionEvent::Stopped,
+        }
+    }
+}
+
+/// What of a plugin runs, and what may not run.
 struct Admissions<'a> {
     host: &'a Host,
     name: &'a str,
@@ -32,12 +58,12 @@ struct Admissions<'a> {
     current: Option<Arc<Version>>,
     stopped: Stopped,
     /// Which refusal was told last, and of what: a version that has changed is told of even if it changed nothing.
-    said: (Option<Arc<Candidate>>, String),
+    said: LogOnce<(Option<Arc<Candidate>>, String)>,
     quarantine: (watch::Receiver<()>, watch::Receiver<()>),
 }
 
 impl Host {
-    /// Lets in what is asked for, one after the other; what is refused leaves the version before
+    /// Admits what is asked for, one after the other; what is refused leaves the version before
     /// it in place. The first one is the last good one of an earlier run of the host, if there is one.
     pub(super) async fn admissions(
         &self,
@@ -51,29 +77,49 @@ impl Host {
             accept,
             current: None,
             stopped: Stopped::new(),
-            said: (None, String::new()),
+            said: LogOnce::default(),
             quarantine: self.quarantine.news(),
         };
         Box::pin(self.exchange_crashes(name, &asked)).await;
         loop {
             let candidate = asked.borrow_and_update().clone();
             all.stop_as_ordered(candidate.as_ref());
-            // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task for ever.
-            let refused = match Box::pin(all.judge(candidate.clone())).await {
-                Some(Ok(judged)) => {
-                    Box::pin(all.take_in(judged)).await;
-                    None
-                }
-                Some(Err(refusal)) => Some(all.refuse(candidate, refusal)),
-                None => continue,
-            };
+            // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task forever.
+            let outcome = Box::pin(all.judge(candidate.clone())).await;
+            let step = admission_step(Runs::of(all.current.as_ref()), outcome.event());
+            if step == AdmissionStep::Stop {
+                continue;
+            }
+            let refused = Box::pin(all.act(step, candidate, outcome)).await;
             let (current, quarantine) = (all.current.as_ref(), &mut all.quarantine);
             self.wait_for_news(&mut asked, current, refused.as_ref(), quarantine)
                 .await;
         }
     }
 
-    /// Keeps what was let in as the last good version.
+    /// Tells people why a version does not run while `current` does, or none.
+    fn tell(&self, name: &str, refusal: &Refusal, current: Option<&Version>) {
+        let meters = self.metrics.of(name);
+        meters.refused.inc();
+        meters.refuses(Some(refusal.not_running()));
+        let why = &refusal.why;
+        match current {
+            Some(runs) => {
+                let digest = runs.digest.to_string();
+                tracing::error!(
+                    plugin = name,
+                    digest,
+                    "{why}; the last good version runs on"
+                );
+            }
+            None => {
+                meters.reached(refusal.stage());
+                tracing::error!(plugin = name, "{why}");
+            }
+        }
+    }
+
+    /// Keeps what was admitted as the last good version.
     async fn keep(&self, candidate: &Arc<Candidate>, bytes: Vec<u8>) {
         let plugin = &*candidate.document.name;
         if let Some(last_good) = self.last_good.clone() {
@@ -104,7 +150,7 @@ impl Admissions<'_> {
         };
         self.accept.send_replace(None);
         self.host.tell(self.name, &refusal, None);
-        self.said = (candidate.cloned(), refusal.why.clone());
+        self.said.is_new((candidate.cloned(), refusal.why.clone()));
         self.stopped.retain(|(it, _)| *it != version);
         self.stopped.push((version, refusal));
         let many = self.stopped.len().saturating_sub(STOPPED);
@@ -112,12 +158,8 @@ impl Admissions<'_> {
         self.current = None;
     }
 
-    /// What is to take the place of what runs, if anything is, or why `candidate` may not; none if what runs must stop
-    /// first. If nothing runs, the last good version does from now on.
-    async fn judge(
-        &mut self,
-        candidate: Option<Arc<Candidate>>,
-    ) -> Option<Result<Option<Judged>, Refusal>> {
+    /// Judges `candidate`. If nothing runs, the last good version does from now on.
+    async fn judge(&mut self, candidate: Option<Arc<Candidate>>) -> Outcome {
         let host = self.host;
         if self.current.is_none() {
             let resumed = host.resume(self.name, candidate.as_deref(), &self.stopped);
@@ -125,38 +167,51 @@ impl Admissions<'_> {
             match resumed {
                 Ok(Some(version)) => self.begin(version),
                 Ok(None) => {}
-                Err(refusal) => return Some(Err(refusal)),
+                Err(refusal) => return Outcome::Refused(refusal),
             }
         }
         // What runs may have to stop while the candidate is compiled, also what was resumed just now.
         let current = self.current.as_ref();
         let next = host.next(candidate, current, &self.stopped);
         let stops = host.stops(current, &mut self.quarantine);
-        let next = first(Box::pin(next), Box::pin(stops)).await;
-        // An order that came together with the answer is not for the candidate.
+        let next = tokio::select! {
+            biased;
+            next = Box::pin(next) => next,
+            () = Box::pin(stops) => return Outcome::Stopped,
+        };
         match next {
-            Either::Left(next) if !current.is_some_and(|it| host.is_to_stop(it)) => Some(next),
-            Either::Left(_) | Either::Right(()) => None,
+            // An order that came together with the answer is not for the candidate.
+            _ if current.is_some_and(|it| host.is_to_stop(it)) => Outcome::Stopped,
+            Ok(Some(admitted)) => Outcome::Admitted(admitted),
+            Ok(None) => Outcome::Unchanged,
+            Err(refusal) => Outcome::Refused(refusal),
         }
     }
 
-    /// Runs what was let in, and keeps it.
-    async fn take_in(&mut self, judged: Option<Judged>) {
-        if let Some((version, bytes)) = judged {
-            let candidate = version.candidate.clone();
-            let keep = self.host.keep(&candidate, bytes);
-            if self.current.is_some() {
+    /// Does `step`; answers the refusal that stands then.
+    async fn act(
+        &mut self,
+        step: AdmissionStep,
+        candidate: Option<Arc<Candidate>>,
+        outcome: Outcome,
+    ) -> Option<Refusal> {
+        match (step, outcome) {
+            (AdmissionStep::KeepThenRun, Outcome::Admitted((version, bytes))) => {
+                self.host.keep(&version.candidate, bytes).await;
+                self.begin(version);
+            }
+            (AdmissionStep::RunThenKeep, Outcome::Admitted((version, bytes))) => {
+                let keep = self.host.keep(&version.candidate, bytes);
                 let stops = self.host.stops(Some(&version), &mut self.quarantine);
                 let current = &mut self.current;
                 replace(current, version.clone(), self.accept, keep, stops).await;
-            } else {
-                // What has run can be run again after a crash: the first version is kept before it runs.
-                keep.await;
-                self.begin(version);
             }
+            (_, Outcome::Refused(refusal)) => return Some(self.refuse(candidate, refusal)),
+            (_, Outcome::Admitted(_) | Outcome::Unchanged | Outcome::Stopped) => {}
         }
-        self.said = (None, String::new());
+        self.said.clear();
         self.host.metrics.of(self.name).refuses(None);
+        None
     }
 
     /// Runs `version` where nothing ran. An order to stop that came before is not for it.
@@ -169,10 +224,9 @@ impl Admissions<'_> {
     /// Tells people why `candidate` does not run, once.
     fn refuse(&mut self, candidate: Option<Arc<Candidate>>, refusal: Refusal) -> Refusal {
         let news = (candidate, refusal.why.clone());
-        if news != self.said {
-            self.host.tell(self.name, &refusal, self.current.as_ref());
+        if self.said.is_new(news) {
+            self.host.tell(self.name, &refusal, self.current.as_deref());
         }
-        self.said = news;
         refusal
     }
 }
@@ -188,7 +242,11 @@ async fn replace<V: Clone>(
 ) {
     *current = Some(next.clone());
     accept.send_replace(Some(next));
-    first(keep, stops).await;
+    tokio::select! {
+        biased;
+        () = keep => {}
+        () = stops => {}
+    }
 }
 
 #[cfg(test)]

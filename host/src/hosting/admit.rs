@@ -1,24 +1,24 @@
-//! Lets versions in, or refuses them: check, compile, describe, grants, smoke test.
+//! Admits versions, or refuses them: check, compile, describe, grants, smoke test.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::admissions::Judged;
+use super::admissions::Admitted;
+use super::last_good::KeptError;
 use super::quarantine::Stopped;
-use super::refusal::{AGAIN, Refusal, again, passes};
+use super::refusal::{Refusal, RefusalReason};
+use super::rollout::{
+    Admission, Check, KeptVersion, NotResumed, Proposal, Resume, Runs, admission, checks,
+    not_resumed, resume,
+};
 use super::smoke_test::SmokeTest;
 use super::version::Version;
 use super::{Host, LastGood};
 use crate::digest::digest;
-use crate::error::Chain;
 use crate::grants::Scope;
 use crate::hosting::carriers;
 use crate::object::finalizer_of;
 use crate::plugin::Description;
 use crate::source::Candidate;
-
-/// When a file is read again that changed while it was.
-const SOON: Duration = Duration::from_secs(1);
 
 impl Host {
     /// What is to take the place of `current` now that `candidate` is asked for, if it is another version.
@@ -27,50 +27,56 @@ impl Host {
         candidate: Option<Arc<Candidate>>,
         current: Option<&Arc<Version>>,
         stopped: &Stopped,
-    ) -> Result<Option<Judged>, Refusal> {
-        let is_current =
-            |asked: &Arc<Candidate>| current.is_some_and(|it| *it.candidate == **asked);
-        let Some(candidate) = candidate.filter(|asked| !is_current(asked)) else {
-            return Ok(None);
+    ) -> Result<Option<Admitted>, Refusal> {
+        let refusal = candidate.as_ref().and_then(|candidate| {
+            let stopped = stopped.iter().find(|(it, _)| it == candidate);
+            stopped.map(|(_, refusal)| refusal)
+        });
+        let is_current = |asked: &Candidate| current.is_some_and(|it| *it.candidate == *asked);
+        let proposal = match (&candidate, refusal) {
+            (None, _) => Proposal::Nothing,
+            (Some(candidate), _) if is_current(candidate) => Proposal::Current,
+            (Some(_), Some(refusal)) => Proposal::Stopped(refusal.retry),
+            (Some(_), None) => Proposal::New,
         };
-        let stopped = stopped.iter().find(|(it, _)| *it == candidate);
-        if let Some((_, refusal)) = stopped.filter(|(_, refusal)| !refusal.may_be_over()) {
-            return Err(refusal.clone());
+        match (admission(proposal), candidate, refusal) {
+            (Admission::RefuseAgain, _, Some(refusal)) => Err(refusal.clone()),
+            (Admission::RefuseAgain | Admission::Check, Some(candidate), _) => {
+                self.admit_asked(&candidate, current).await.map(Some)
+            }
+            (Admission::Keep, _, _) | (_, None, _) => Ok(None),
         }
-        self.admit_asked(&candidate, current).await.map(Some)
     }
 
-    /// Lets in what somebody asks for; answers also its component.
+    /// Admits what somebody asks for; answers also its component.
     async fn admit_asked(
         &self,
         candidate: &Arc<Candidate>,
         current: Option<&Arc<Version>>,
-    ) -> Result<Judged, Refusal> {
-        let asked = candidate.component.clone().map_err(Refusal::new)?;
+    ) -> Result<Admitted, Refusal> {
+        let asked = candidate.component.clone();
+        let asked = asked.map_err(RefusalReason::Unreadable)?;
         let read = candidate.read_component();
         // What was judged whole is what is run.
         let bytes = read.ok().filter(|bytes| digest(bytes) == asked);
-        let bytes = bytes.ok_or_else(|| Refusal {
-            again: Some(SOON),
-            ..Refusal::new(format!(
-                "{}: component {} has changed since it was looked at",
-                candidate.document.file.display(),
-                candidate.document.component.display()
-            ))
-        })?;
-        let version = self.let_in(candidate.clone(), &bytes).await?;
-        self.check_granted(&version).await?;
-        // Without a version to fall back on there is nothing to lose: its failures are its own.
-        if let Some(current) = current {
-            self.check_kind(current, &version).await?;
-            let _room = version.plugin.make_room();
-            self.smoke(&version).await?;
+        let bytes = bytes.ok_or_else(|| RefusalReason::ChangedWhileRead(place(candidate)))?;
+        let version = self.admit_component(candidate.clone(), &bytes).await?;
+        for check in checks(Runs::of(current)) {
+            match (check, current) {
+                (Check::Grants, _) => self.check_granted(&version).await?,
+                (Check::Finalizers, Some(current)) => self.check_kind(current, &version).await?,
+                (Check::Finalizers, None) => {}
+                (Check::SmokeTest, _) => {
+                    let _room = version.plugin.make_room();
+                    self.smoke(&version).await?;
+                }
+            }
         }
         Ok((version, bytes.into_owned()))
     }
 
     /// The last good version of an earlier run, unless it is what is asked for anyway. It is lost when
-    /// it is not let in for good; a reason that may pass holds back what would replace it.
+    /// it is not admitted for good; a reason that may pass holds back what would replace it.
     pub(super) async fn resume(
         &self,
         name: &str,
@@ -81,33 +87,63 @@ impl Host {
             return Ok(None);
         };
         for load in [LastGood::load, LastGood::load_previous] {
-            let (candidate, bytes) = match load(last_good, name) {
-                Ok(Some(kept)) => kept,
-                Ok(None) => return Ok(None),
-                Err(problem) => {
+            let loaded = load(last_good, name);
+            let kept = self.judge_kept(&loaded, asked, stopped);
+            match (resume(kept), loaded) {
+                (Resume::TryPrevious, _) => {}
+                (Resume::Nothing, Err(problem)) => {
                     tracing::warn!(plugin = name, "its last good version is lost: {problem}");
                     return Ok(None);
                 }
-            };
-            // The one before it has another component.
-            if self.check_component(&digest(&bytes)).is_err()
-                || stopped.iter().any(|(it, _)| **it == candidate)
-            {
-                continue;
-            }
-            if asked == Some(&candidate) {
-                return Ok(None);
-            }
-            match self.let_in(Arc::new(candidate), &bytes).await {
-                Ok(version) => return Ok(Some(version)),
-                Err(refusal) if refusal.again.is_some() => return Err(refusal),
-                Err(Refusal { why, .. }) => {
-                    tracing::warn!(plugin = name, "its last good version is refused: {why}");
-                    return Ok(None);
+                (Resume::Admit, Ok(Some((candidate, bytes)))) => {
+                    return self.resume_kept(name, candidate, &bytes).await;
                 }
+                (Resume::Nothing | Resume::Admit, _) => return Ok(None),
             }
         }
         Ok(None)
+    }
+
+    fn judge_kept(
+        &self,
+        loaded: &Result<Option<(Candidate, Vec<u8>)>, KeptError>,
+        asked: Option<&Candidate>,
+        stopped: &Stopped,
+    ) -> KeptVersion {
+        let (candidate, bytes) = match loaded {
+            Ok(Some(kept)) => kept,
+            Ok(None) => return KeptVersion::Absent,
+            Err(_) => return KeptVersion::Lost,
+        };
+        if self.check_component(&digest(bytes)).is_err() {
+            KeptVersion::Quarantined
+        } else if stopped.iter().any(|(it, _)| **it == *candidate) {
+            KeptVersion::Stopped
+        } else if asked == Some(candidate) {
+            KeptVersion::Asked
+        } else {
+            KeptVersion::Good
+        }
+    }
+
+    async fn resume_kept(
+        &self,
+        name: &str,
+        candidate: Candidate,
+        bytes: &[u8],
+    ) -> Result<Option<Arc<Version>>, Refusal> {
+        let refusal = match self.admit_component(Arc::new(candidate), bytes).await {
+            Ok(version) => return Ok(Some(version)),
+            Err(refusal) => refusal,
+        };
+        match not_resumed(refusal.retry) {
+            NotResumed::HoldBack => Err(refusal),
+            NotResumed::Forget => {
+                let why = refusal.why;
+                tracing::warn!(plugin = name, "its last good version is refused: {why}");
+                Ok(None)
+            }
+        }
     }
 
     /// Refuses a version whose grants cannot work, and warns of those that it may do without. A kind that is not
@@ -119,7 +155,7 @@ impl Host {
         match self.discovery.by_kind(api_version, kind).await {
             Ok(Some(primary)) => {
                 let notes = version.check_grants(&primary, &self.discovery);
-                for note in notes.map_err(Refusal::new)? {
+                for note in notes.map_err(RefusalReason::NotGranted)? {
                     tracing::warn!(plugin = &*version.plugin.name, "{note}");
                 }
                 Ok(())
@@ -130,14 +166,13 @@ impl Host {
     }
 
     /// Checks, compiles and describes a component, and compares its needs with its grants.
-    pub(super) async fn let_in(
+    pub(super) async fn admit_component(
         &self,
         candidate: Arc<Candidate>,
         bytes: &[u8],
     ) -> Result<Arc<Version>, Refusal> {
         let document = &candidate.document;
         let name = &document.name;
-        let file = document.file.display();
         tracing::debug!(plugin = name, reached = "read", "loading");
         let component = digest(bytes);
         self.check_component(&component)?;
@@ -148,10 +183,10 @@ impl Host {
                 .load(name, bytes, &document.config, document.limits, &self.cache);
         let mut plugin = loading.await.map_err(|error| {
             self.note_load_error(component, &error);
-            let path = document.component.display();
-            Refusal {
-                again: again(&error, account.was_short_since(before)),
-                ..Refusal::new(format!("{file}: component {path}: {}", Chain(&error)))
+            RefusalReason::NotLoaded {
+                at: place(&candidate),
+                error,
+                was_short: account.was_short_since(before),
             }
         })?;
         // Whether they are installed is for the operator to say.
@@ -184,8 +219,10 @@ impl Host {
             return Ok(());
         }
         let found = self.discovery.by_kind(&old.api_version, &old.kind).await;
-        let found = found
-            .map_err(|error| Refusal::passing(format!("cannot look up {}: {error}", old.kind)))?;
+        let found = found.map_err(|error| RefusalReason::Unanswered {
+            what: format!("look up {}", old.kind),
+            error: error.to_string(),
+        })?;
         // A kind that is gone has no objects.
         let Some(resource) = found else {
             return Ok(());
@@ -201,10 +238,9 @@ impl Host {
         let mut left = 0;
         for place in places {
             let found = carriers(&self.api, &resource, place.as_deref(), &finalizer).await;
-            let found = found.map_err(|error| {
-                Refusal::passing(format!(
-                    "cannot look for the finalizer {finalizer}: {error:#}"
-                ))
+            let found = found.map_err(|error| RefusalReason::Unanswered {
+                what: format!("look for the finalizer {finalizer}"),
+                error: format!("{error:#}"),
             })?;
             left += found.len();
         }
@@ -212,10 +248,11 @@ impl Host {
             return Ok(());
         }
         let file = version.candidate.document.file.display();
-        Err(Refusal::passing(format!(
+        Err(RefusalReason::LeavesFinalizers(format!(
             "{file}: the new version reconciles {} instead of {}, while {left} {resource} carry its finalizer {finalizer}: nobody would finalize them. Delete them first; or take the plugin out of the folder, run `windlass release {name}`, and put it in again",
             new.kind, old.kind
-        )))
+        ))
+        .into())
     }
 
     /// One call that is not meant: a trap or a missed limit refuses the version, a failure that the
@@ -229,21 +266,17 @@ impl Host {
             reached = "tested",
             "loading"
         );
-        let file = version.candidate.document.file.display();
-        match tested {
-            SmokeTest::Passed | SmokeTest::NoObject => Ok(()),
-            SmokeTest::Unknown(error) => Err(Refusal::passing(format!(
-                "{file}: the new version cannot be tested, since no object can be read for it: {error}"
-            ))),
-            SmokeTest::Failed(object, error) => {
-                let passes = passes(&error, account.was_short_since(before));
-                Err(Refusal {
-                    again: passes.then_some(AGAIN),
-                    ..Refusal::new(format!(
-                        "{file}: the new version fails its smoke test, a call about {object} whose writes are not sent: {error}"
-                    ))
-                })
-            }
+        let file = version.candidate.document.file.display().to_string();
+        match tested.verdict(file, account.was_short_since(before)) {
+            Some(reason) => Err(reason.into()),
+            None => Ok(()),
         }
     }
+}
+
+/// The document of `candidate`, and its component.
+fn place(candidate: &Candidate) -> String {
+    let document = &candidate.document;
+    let (file, component) = (document.file.display(), document.component.display());
+    format!("{file}: component {component}")
 }

@@ -1,4 +1,8 @@
-//! A version on trial: let in as any other, and called when somebody asks for it.
+//! Versions that are tried: admitted as any other, and called when somebody asks for it.
+//!
+//! - A dry run is one call in a sandbox whose writes are answered and never sent: the smoke test of a new version, and
+//!   `windlass render`.
+//! - `windlass test` makes whole passes, finalizers included, on a server in memory: see [`Prepared::once`].
 
 use std::sync::Arc;
 
@@ -7,30 +11,61 @@ use anyhow::{Context, bail};
 use super::Host;
 use super::next_version::parts;
 use super::version::Version;
-use crate::controller::Prepared;
-use crate::plugin::Description;
+use crate::api::Resource;
+use crate::controller::{Function, Prepared};
+use crate::grants::Grants;
+use crate::object::Object;
+use crate::plugin::cluster::{AccessMeans, Call, CapturedWrite, ClusterAccess, Primary, WriteMode};
+use crate::plugin::{Action, CallError, Called, Cancel, Description, Plugin, Progress, Request};
 use crate::source::Candidate;
+use crate::view::View;
 
 /// A version that a host would run.
 #[derive(Clone)]
-pub struct DryRun(Arc<Version>);
+pub struct AdmittedVersion(Arc<Version>);
 
-impl DryRun {
+impl AdmittedVersion {
     /// What it says of itself.
     pub fn description(&self) -> &Description {
         &self.0.plugin.description
     }
 }
 
+/// What came of a call whose writes were not sent.
+#[derive(Debug)]
+pub struct DryRun {
+    /// The object that the call was about.
+    pub primary: Primary,
+    /// What the plugin answered, or why it did not.
+    pub answer: Result<Returned, CallError>,
+    /// What it wrote to standard output and error.
+    pub output: String,
+    /// What it would have written to the cluster, in order.
+    pub writes: Vec<CapturedWrite>,
+}
+
+/// What a function of a plugin answers when it ends well.
+#[derive(Clone, Copy, Debug)]
+pub enum Returned {
+    /// `reconcile`.
+    Action(Action),
+    /// `finalize`.
+    Progress(Progress),
+}
+
 impl Host {
-    /// Lets a version in: checks and compiles it, asks what it is, and compares its needs with its grants.
+    /// Admits a version: checks and compiles it, asks what it is, and compares its needs with its grants.
     ///
     /// # Errors
     /// A host would refuse it.
-    pub async fn admit(&self, candidate: Candidate, bytes: &[u8]) -> anyhow::Result<DryRun> {
-        let version = self.let_in(Arc::new(candidate), bytes).await;
+    pub async fn admit(
+        &self,
+        candidate: Candidate,
+        bytes: &[u8],
+    ) -> anyhow::Result<AdmittedVersion> {
+        let version = self.admit_component(Arc::new(candidate), bytes).await;
         match version {
-            Ok(version) => Ok(DryRun(version)),
+            Ok(version) => Ok(AdmittedVersion(version)),
             Err(refusal) => bail!(refusal.why),
         }
     }
@@ -39,7 +74,7 @@ impl Host {
     ///
     /// # Errors
     /// Its kind is not served, or it may not watch it.
-    pub async fn rehearse(&self, admitted: &DryRun) -> anyhow::Result<Prepared> {
+    pub async fn prepare(&self, admitted: &AdmittedVersion) -> anyhow::Result<Prepared> {
         let version = &admitted.0;
         let Description {
             api_version, kind, ..
@@ -55,4 +90,53 @@ impl Host {
         let parts = parts(self, self.api.clone(), version.plugin.clone(), document);
         Ok(Prepared::watch(parts, primary).await)
     }
+
+    /// Calls `function` of `plugin` about `object`, of the kind `primary`. Its reads are answered, from `view` and by the
+    /// API server, and its writes are noted.
+    pub async fn dry_run(
+        &self,
+        (plugin, grants): (&Plugin, &Grants),
+        view: View,
+        (primary, object): (&Resource, &Object),
+        function: Function,
+    ) -> DryRun {
+        let request = Request {
+            object: view.show(primary, object),
+            attempt: 0,
+        };
+        let means = AccessMeans {
+            api: self.api.clone(),
+            discovery: self.discovery.clone(),
+            events: self.events.clone(),
+        };
+        let writes = WriteMode::Captured;
+        let access = ClusterAccess::of(plugin, grants.clone(), Arc::new(view), means, writes);
+        let captured = access.captured.clone();
+        let primary = Primary::of(primary, &object.metadata);
+        let call = Call::new(Arc::new(access), primary.clone());
+        let cancel = Cancel::default();
+        let (answer, output) = match function {
+            Function::Reconcile => {
+                let called = plugin.reconcile(request, call, &cancel).await;
+                returned(called, Returned::Action)
+            }
+            Function::Finalize => {
+                let called = plugin.finalize(request, call, &cancel).await;
+                returned(called, Returned::Progress)
+            }
+        };
+        DryRun {
+            primary,
+            answer,
+            output,
+            writes: captured.all(),
+        }
+    }
+}
+
+fn returned<T>(
+    called: Called<T>,
+    returned: impl FnOnce(T) -> Returned,
+) -> (Result<Returned, CallError>, String) {
+    (called.answer.map(returned), called.output)
 }

@@ -19,13 +19,40 @@ use std::sync::Arc;
 use windlass_code_cache::{CacheError, private_folder};
 
 use crate::digest::{Digest, digest};
-use crate::manifest;
+use crate::manifest::{self, ManifestError};
 use crate::source::Candidate;
 
 const LINK: &str = "last-good";
 const PREVIOUS: &str = "previous";
 const DOCUMENT: &str = "plugin.yaml";
 const COMPONENT: &str = "component.wasm";
+
+/// Why a version that was kept cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeptError {
+    /// A file of it cannot be read.
+    #[error("{}: {error}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// It does not have the digests that its name says.
+    #[error("{}: it was changed since it was kept", .0.display())]
+    Changed(PathBuf),
+    /// Its document is not one that this host takes.
+    #[error(transparent)]
+    Document(#[from] ManifestError),
+    /// Its file holds no document of the plugin.
+    #[error("{}: holds no document of {plugin}", at.display())]
+    NoDocument {
+        /// Where it is kept.
+        at: PathBuf,
+        /// The plugin.
+        plugin: String,
+    },
+}
 
 /// A folder of last good versions.
 #[derive(Clone, Debug)]
@@ -105,7 +132,7 @@ impl LastGood {
     ///
     /// # Errors
     /// Why what is kept cannot be used.
-    pub fn load(&self, plugin: &str) -> Result<Option<(Candidate, Vec<u8>)>, String> {
+    pub fn load(&self, plugin: &str) -> Result<Option<(Candidate, Vec<u8>)>, KeptError> {
         self.load_from(plugin, LINK)
     }
 
@@ -113,7 +140,7 @@ impl LastGood {
     ///
     /// # Errors
     /// Why what is kept cannot be used.
-    pub fn load_previous(&self, plugin: &str) -> Result<Option<(Candidate, Vec<u8>)>, String> {
+    pub fn load_previous(&self, plugin: &str) -> Result<Option<(Candidate, Vec<u8>)>, KeptError> {
         self.load_from(plugin, PREVIOUS)
     }
 
@@ -127,31 +154,32 @@ impl LastGood {
             .collect()
     }
 
-    fn load_from(&self, plugin: &str, link: &str) -> Result<Option<(Candidate, Vec<u8>)>, String> {
+    fn load_from(
+        &self,
+        plugin: &str,
+        link: &str,
+    ) -> Result<Option<(Candidate, Vec<u8>)>, KeptError> {
         let link = self.folder.join(plugin).join(link);
         let Ok(name) = fs::read_link(&link) else {
             return Ok(None);
         };
         let read = |file: &str| {
-            fs::read(link.join(file))
-                .map_err(|error| format!("{}: {error}", link.join(file).display()))
+            let file = link.join(file);
+            fs::read(&file).map_err(|error| KeptError::Unreadable { file, error })
         };
         let component = read(COMPONENT)?;
         let text = String::from_utf8_lossy(&read(DOCUMENT)?).into_owned();
         let file = String::from_utf8_lossy(&read("file")?).into_owned();
         if Path::new(&version_name(&file, &text, &component)) != name {
-            return Err(format!(
-                "{}: it was changed since it was kept",
-                link.display()
-            ));
+            return Err(KeptError::Changed(link));
         }
-        let documents =
-            manifest::parse(Path::new(&file), &text).map_err(|error| error.to_string())?;
+        let documents = manifest::parse(Path::new(&file), &text)?;
         let document = documents
             .into_iter()
             .find(|document| document.name == plugin);
         let Some(document) = document else {
-            return Err(format!("{}: holds no document of {plugin}", link.display()));
+            let plugin = plugin.to_owned();
+            return Err(KeptError::NoDocument { at: link, plugin });
         };
         let candidate = Candidate::of_files(document, Arc::from(text), Ok(digest(&component)));
         Ok(Some((candidate, component)))
@@ -238,7 +266,7 @@ mod tests {
             of.component = Ok(digest(code));
             of
         };
-        let loaded = |loaded: Result<Option<(Candidate, Vec<u8>)>, String>| {
+        let loaded = |loaded: Result<Option<(Candidate, Vec<u8>)>, KeptError>| {
             let (candidate, code) = loaded.unwrap()?;
             (candidate.component.unwrap() == digest(&code)).then_some(code)
         };
@@ -276,6 +304,7 @@ mod tests {
         assert!(
             kept.load("greeter")
                 .unwrap_err()
+                .to_string()
                 .contains("was changed since")
         );
     }

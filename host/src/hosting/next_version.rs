@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::Host;
 use super::plugin::{Accepted, news};
+use super::rollout::{Fit, Here, Moved, Rollout, moved, rollback, rollout};
 use super::version::Version;
 use crate::api::{Api, Gate};
-use crate::controller::{Parts, Prepared};
+use crate::controller::{ControllerParts, Prepared};
 use crate::manifest;
-use crate::metrics::Stage;
+use crate::metrics::PluginStage;
 use crate::plugin::Plugin;
-use crate::seams::{Either, first};
 
-/// What comes.
+/// What takes the place of what is here.
 pub(super) enum NextVersion {
     /// A version that wants what one wants that is here: its code is all that changes.
     Swap(Arc<Version>),
@@ -22,38 +22,70 @@ pub(super) enum NextVersion {
     Nothing,
 }
 
-/// Waits until the newest version that was accepted is none of those that are `here`, and prepares it. A
-/// version whose lists never come in may have a successor that is better.
-pub(super) async fn coming(
-    host: &Host,
-    gate: &Gate,
-    accepted: &mut Accepted,
-    here: &[Arc<Version>],
-) -> NextVersion {
-    loop {
-        let newest = accepted.borrow_and_update().clone();
-        if newest.is_none() && !here.is_empty() {
-            return NextVersion::Nothing;
-        }
-        let is_here = |newest: &Arc<Version>| here.iter().any(|one| Arc::ptr_eq(one, newest));
-        let Some(newest) = newest.filter(|newest| !is_here(newest)) else {
-            news(accepted).await;
-            continue;
+/// The versions of a plugin that are here.
+#[derive(Clone)]
+pub(super) struct Versions {
+    /// The one that makes passes.
+    pub(super) running: Option<Arc<Version>>,
+    /// The one that begins when it may.
+    pub(super) next: Option<Arc<Version>>,
+}
+
+impl Versions {
+    /// How `newest` fits them.
+    pub(super) fn here(&self, newest: Option<&Arc<Version>>) -> Here {
+        let fit = |here: &Option<Arc<Version>>| match (here, newest) {
+            (None, _) => Fit::Absent,
+            (Some(here), Some(newest)) if Arc::ptr_eq(here, newest) => Fit::Same,
+            (Some(here), Some(newest)) if here.takes_over(newest) => Fit::TakesOver,
+            (Some(_), _) => Fit::Differs,
         };
-        if here.iter().any(|one| one.takes_over(&newest)) {
-            return NextVersion::Swap(newest);
-        }
-        if here.is_empty() {
-            host.metrics.of(&newest.plugin.name).reached(Stage::Syncing);
-        }
-        let prepared = Box::pin(prepare(host, gate, &newest));
-        if let Either::Left(prepared) = first(prepared, news(accepted)).await {
-            return NextVersion::Next(newest, Box::new(prepared));
+        Here {
+            running: fit(&self.running),
+            next: fit(&self.next),
         }
     }
 }
 
-/// Waits for the kind of `version`, and for the first list of everything that it watches. For ever, if it may
+/// Waits until the newest version that was admitted is none of those that are here, and prepares it. A
+/// version whose lists never come in may have a successor that is better.
+pub(super) async fn next_version(
+    host: &Host,
+    gate: &Gate,
+    accepted: &mut Accepted,
+    versions: &Versions,
+) -> NextVersion {
+    loop {
+        let newest = accepted.borrow_and_update().clone();
+        let here = versions.here(newest.as_ref());
+        let Some(newest) = newest else {
+            match rollback(here) {
+                Rollout::Abort => return NextVersion::Nothing,
+                _ => news(accepted).await,
+            }
+            continue;
+        };
+        match rollout(here) {
+            Rollout::Wait | Rollout::Abort => news(accepted).await,
+            Rollout::SwapRunning | Rollout::SwapNext => return NextVersion::Swap(newest),
+            Rollout::Prepare => {
+                if moved(here) == Moved::Nothing {
+                    host.metrics
+                        .of(&newest.plugin.name)
+                        .reached(PluginStage::Syncing);
+                }
+                let prepared = Box::pin(prepare(host, gate, &newest));
+                tokio::select! {
+                    biased;
+                    prepared = prepared => return NextVersion::Next(newest, Box::new(prepared)),
+                    () = news(accepted) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Waits for the kind of `version`, and for the first list of everything that it watches. Never ends if the version may
 /// not watch its kind.
 async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
     match host.primary(version).await {
@@ -76,8 +108,8 @@ pub(super) fn parts(
     api: Api,
     plugin: Arc<Plugin>,
     document: &manifest::Plugin,
-) -> Parts {
-    Parts {
+) -> ControllerParts {
+    ControllerParts {
         grants: document.grants.clone(),
         api,
         discovery: host.discovery.clone(),
@@ -86,7 +118,7 @@ pub(super) fn parts(
         resync: document.resync,
         records: host.records.of(&plugin.name),
         meters: host.metrics.of(&plugin.name),
-        insights: host.insights.clone(),
+        handles: host.handles.clone(),
         failures: host.failures.clone(),
         seams: host.seams.clone(),
         plugin,

@@ -1,4 +1,4 @@
-//! One plugin, from the first version that is let in to its last pass.
+//! One plugin, from the first version that is admitted to its last pass.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -6,18 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::runner::PluginRunner;
 use super::version::Version;
 use super::{Asked, Host};
-use crate::api::Resource;
-use crate::bugs::{self, Bug};
+use crate::api::{Lookup, Resource, Unserved};
+use crate::bugs::bug;
 use crate::grants::split_subresource;
-use crate::lease::Watched;
-use crate::metrics::Stage;
+use crate::lease::ObservedLease;
+use crate::metrics::PluginStage;
 use crate::plugin::Description;
-use crate::seams::{Either, first};
-use crate::shutdown::{Phase, Phases, reached};
+
+use crate::shutdown::{Phases, ShutdownPhase, reached};
 
 /// How often it is asked whether an absent primary kind is served by now.
 const ABSENT: Duration = Duration::from_secs(2);
@@ -34,7 +35,14 @@ pub(super) enum Ended {
     LostLease,
 }
 
-/// Versions that were let in; the newest counts.
+impl Ended {
+    /// Whether its Lease is released: it is held since `elected`, and nobody else has taken it.
+    fn releases(self, elected: Option<Instant>) -> bool {
+        self == Self::Asked && elected.is_some()
+    }
+}
+
+/// Versions that were admitted; the newest counts.
 pub(super) type Accepted = watch::Receiver<Option<Arc<Version>>>;
 
 /// Waits until something newer is there. Who could send it ends with the plugin.
@@ -49,10 +57,11 @@ impl Host {
     pub(super) async fn host_plugin(&self, name: &str, asked: Asked, phases: &Phases) -> Ended {
         let (accept, accepted) = watch::channel(None);
         let admissions = self.admissions(name, asked, &accept);
-        let watched = first(admissions, self.stop_above_hard_limit(name));
-        match first(self.control(name, accepted, phases), watched).await {
-            Either::Left(ended) => ended,
-            Either::Right(Either::Left(never) | Either::Right(never)) => match never {},
+        tokio::select! {
+            biased;
+            ended = self.control(name, accepted, phases) => ended,
+            never = admissions => match never {},
+            never = self.stop_above_hard_limit(name) => match never {},
         }
     }
 
@@ -71,17 +80,19 @@ impl Host {
         }
     }
 
-    /// Waits for a version, its kind and its lease, and then runs the newest version. Whoever waits for the
+    /// Waits for a version, its kind and its lease, and then runs the newest version. A host that waits for the
     /// lease stands by: only the last changes are missing when it comes.
     async fn control(&self, name: &str, mut accepted: Accepted, phases: &Phases) -> Ended {
-        let asked = || reached(phases, Phase::Drain);
-        // One after the other, so that whoever waits for a kind does not want a lease.
+        let asked = || reached(phases, ShutdownPhase::Drain);
+        // One after the other, so that a host that waits for a kind does not want a lease.
         let ready = Box::pin(async {
             let (version, _) = self.startable(name, &mut accepted).await;
             self.check_needs(&version).await;
         });
-        if let Either::Right(()) = first(ready, asked()).await {
-            return Ended::Asked;
+        tokio::select! {
+            biased;
+            () = ready => {}
+            () = asked() => return Ended::Asked,
         }
         let lease = self.lease(name);
         let (elect, elected) = watch::channel(None);
@@ -92,35 +103,43 @@ impl Host {
                 meters.held_by(holder);
                 say.send_replace(true);
             };
-            Box::pin(lease.acquire(Watched::default(), waits)).await;
+            Box::pin(lease.acquire(ObservedLease::default(), waits)).await;
             elect.send_replace(Some(self.seams.clock.now()));
             waits(None);
             meters.leads.set(1);
             lease.hold().await;
         });
-        let mut reign = PluginRunner::new(self, name, lease.gate(), elected);
+        let mut runner = PluginRunner::new(self, name, lease.gate(), elected);
         let run = async {
             // Who gets the Lease at once lists after that, and need not ask how far the lists are.
             let tried = tried.wait_for(|tried| *tried);
             let patience = self.seams.clock.within(self.times.retry_period, tried);
-            first(patience, asked()).await;
-            reign.run(accepted, phases).await;
-        };
-        let over = first(lost.as_mut(), run).await;
-        let mut ended = Ended::LostLease;
-        if let Either::Right(()) = over {
-            if bugs::is(Bug::TheLeaseIsReleasedFirst) {
-                Box::pin(lease.release()).await;
+            tokio::select! {
+                biased;
+                _ = patience => {}
+                () = asked() => {}
             }
-            let stopped = first(lost, Box::pin(reign.stop(phases))).await;
-            if let Either::Right(()) = stopped {
-                ended = Ended::Asked;
+            runner.run(accepted, phases).await;
+        };
+        let has_lease = tokio::select! {
+            biased;
+            () = lost.as_mut() => false,
+            () = run => true,
+        };
+        let mut ended = Ended::LostLease;
+        if has_lease {
+            bug!(TheLeaseIsReleasedFirst, Box::pin(lease.release()).await);
+            tokio::select! {
+                biased;
+                () = lost => {}
+                () = Box::pin(runner.stop(phases)) => ended = Ended::Asked,
             }
         }
         meters.leads.set(0);
-        Box::pin(reign.abort()).await;
+        Box::pin(runner.abort()).await;
         Box::pin(self.events.flush()).await;
-        if ended == Ended::Asked && elect.borrow().is_some() {
+        let elected = *elect.borrow();
+        if ended.releases(elected) {
             // Last of all: until here nobody else could begin.
             Box::pin(lease.release()).await;
         }
@@ -137,14 +156,19 @@ impl Host {
                     None => std::future::pending().await,
                 }
             };
-            match (first(found, news(accepted)).await, version) {
-                (Either::Left(Ok(primary)), Some(version)) => return (version, primary),
-                (Either::Left(Err(problem)), Some(version)) => {
+            let found = tokio::select! {
+                biased;
+                found = found => found,
+                () = news(accepted) => continue,
+            };
+            match (found, version) {
+                (Ok(primary), Some(version)) => return (version, primary),
+                (Err(problem), Some(version)) => {
                     tracing::error!(plugin = &*version.plugin.name, "{problem}");
                     self.waits(name, &problem);
                     news(accepted).await;
                 }
-                (_, _) => {}
+                (_, None) => {}
             }
         }
     }
@@ -155,33 +179,30 @@ impl Host {
             api_version, kind, ..
         } = &version.plugin.description;
         let plugin = &*version.plugin.name;
-        let mut said = String::new();
-        loop {
-            let news = match self.discovery.by_kind(api_version, kind).await {
-                Ok(Some(primary)) => {
-                    version.check_grants(&primary, &self.discovery)?;
-                    return Ok(primary);
-                }
-                Ok(None) => format!(
+        let tell = |unserved: Unserved| {
+            let news = match unserved {
+                Unserved::Absent(_) => format!(
                     "waiting: the cluster does not serve {kind} of {api_version}; install its CustomResourceDefinition"
                 ),
-                Err(error) => format!("cannot look up {kind} of {api_version}: {error}"),
+                Unserved::Unknown(error) => {
+                    format!("cannot look up {kind} of {api_version}: {error}")
+                }
             };
-            if news != said {
-                tracing::warn!(plugin, "{news}");
-                self.waits(plugin, &news);
-                said = news;
-            }
-            self.seams.clock.sleep(ABSENT).await;
-        }
+            tracing::warn!(plugin, "{news}");
+            self.waits(plugin, &news);
+        };
+        let lookup = Lookup::Kind { api_version, kind };
+        let primary = self.discovery.until_served(lookup, ABSENT, tell).await;
+        version.check_grants(&primary, &self.discovery)?;
+        Ok(primary)
     }
 
     /// The plugin waits, unless it runs in another version.
     fn waits(&self, plugin: &str, why: &str) {
         let meters = self.metrics.of(plugin);
         let stage = meters.stage();
-        if !stage.is_running() && stage != Stage::StandingBy {
-            meters.reached(Stage::Waiting(why.to_owned()));
+        if !stage.is_running() && stage != PluginStage::StandingBy {
+            meters.reached(PluginStage::Waiting(why.to_owned()));
         }
     }
 
@@ -194,16 +215,33 @@ impl Host {
         for need in needs.filter(|need| !watched(&need.verbs)) {
             let (group, plural) = (&need.group, split_subresource(&need.resource).0);
             if let Ok(None) = self.discovery.by_plural(group, plural).await {
-                let nearest = self.discovery.nearest(group, plural).await;
-                let hint = nearest.map_or(String::new(), |name| {
-                    format!("; did the plugin mean {name}?")
-                });
+                let hint = self.discovery.hint(group, plural).await;
                 let plugin = &*version.plugin.name;
                 tracing::warn!(
                     plugin,
                     "the cluster does not serve {plural} of group {group:?}{hint}"
                 );
             }
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test hands in its own time")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_released_by_who_has_it() {
+        let now = Some(Instant::now());
+        let rows = [
+            (Ended::Asked, now, true),
+            (Ended::Asked, None, false),
+            (Ended::LostLease, now, false),
+            (Ended::LostLease, None, false),
+        ];
+        for (ended, elected, want) in rows {
+            assert_eq!(ended.releases(elected), want, "{ended:?} {elected:?}");
         }
     }
 }

@@ -7,22 +7,21 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::plugin::news;
-use super::refusal::{Refusal, say};
+use super::refusal::{Refusal, RefusalReason, Retry};
 use super::version::Version;
 use super::{Asked, Host};
-use crate::crashes::{Crashes, Killed, Sentence, WINDOW};
+use crate::crashes::Crashes;
 use crate::digest::Digest;
 use crate::lease::Lease;
 use crate::memory::memory_limit;
 use crate::plugin::LoadError;
-use crate::seams::first;
 use crate::source::Candidate;
 
 /// How long a plugin waits for what other hosts have published, before it starts.
@@ -51,10 +50,8 @@ impl Quarantine {
 
     /// The order to stop `plugin`, if there is one. It is gone then.
     pub(super) fn order(&self, plugin: &str) -> Option<String> {
-        let orders = self.orders.lock();
-        orders
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(plugin)
+        let mut orders = self.orders.lock();
+        orders.remove(plugin)
     }
 
     /// Notices of crashes that others have published, and of orders.
@@ -63,13 +60,21 @@ impl Quarantine {
     }
 }
 
+/// Waits for news of either channel.
+async fn either(published: &mut watch::Receiver<()>, ordered: &mut watch::Receiver<()>) {
+    tokio::select! {
+        biased;
+        () = news(published) => {}
+        () = news(ordered) => {}
+    }
+}
+
 impl Host {
     /// Stops `plugin` now, because of `why`: its calls end, it has no informers any more, and it does not run again
     /// before another version or another document of it is asked for, or the host is started again. Its neighbours
     /// run on. Nothing happens to a plugin that does not run.
     pub fn quarantine(&self, plugin: &str, why: &str) {
-        let orders = self.quarantine.orders.lock();
-        let mut orders = orders.unwrap_or_else(PoisonError::into_inner);
+        let mut orders = self.quarantine.orders.lock();
         orders.insert(plugin.to_owned(), why.to_owned());
         drop(orders);
         self.quarantine.ordered.send_replace(());
@@ -79,7 +84,12 @@ impl Host {
     pub(super) fn check_quarantine(&self, digest: &Digest) -> Result<(), Refusal> {
         let now = self.seams.clock.wall();
         match self.quarantine.crashes.quarantine(digest, now) {
-            Some(sentence) => Err(in_quarantine(digest, &sentence, now)),
+            Some(sentence) => Err(RefusalReason::CrashedHosts {
+                digest: *digest,
+                sentence,
+                now,
+            }
+            .into()),
             None => Ok(()),
         }
     }
@@ -94,7 +104,10 @@ impl Host {
         let order = self.quarantine.order(name);
         let version = current?;
         let refusal = match order {
-            Some(why) => stopped(name, &why),
+            Some(why) => {
+                let plugin = name.to_owned();
+                RefusalReason::Stopped { plugin, why }.into()
+            }
             None => self.check_quarantine(&version.digest).err()?,
         };
         Some((version.candidate.clone(), refusal))
@@ -110,12 +123,11 @@ impl Host {
             return std::future::pending().await;
         };
         while !self.is_to_stop(version) {
-            first(news(published), news(ordered)).await;
+            either(published, ordered).await;
         }
     }
 
-    /// Waits until something else is asked for, or until `again` has passed since the version was refused; or until
-    /// `current` must stop, or `refused` is in quarantine no more.
+    /// Waits until something else is asked for, or until `refused` is to be tried again; or until `current` must stop.
     pub(super) async fn wait_for_news(
         &self,
         asked: &mut Asked,
@@ -123,10 +135,12 @@ impl Host {
         refused: Option<&Refusal>,
         (published, ordered): &mut (watch::Receiver<()>, watch::Receiver<()>),
     ) {
-        let due = refused.and_then(|refusal| refusal.again);
-        let due = due.map(|again| self.seams.clock.now() + again);
-        let waits = due.is_some() && refused.is_some_and(|refusal| refusal.is_quarantine);
-        let candidate = asked.borrow().clone().filter(|_| waits);
+        let retry = refused.map_or(Retry::OnChange, |refusal| refusal.retry);
+        let due = retry.delay().map(|delay| self.seams.clock.now() + delay);
+        let candidate = match retry {
+            Retry::WhenReleased(_) => asked.borrow().clone(),
+            Retry::OnChange | Retry::After(_) => None,
+        };
         let digest = candidate.and_then(|candidate| candidate.component.clone().ok());
         let again = async {
             match due {
@@ -139,30 +153,24 @@ impl Host {
             while !current.is_some_and(|version| self.is_to_stop(version))
                 && !digest.as_ref().is_some_and(is_free)
             {
-                first(news(published), news(ordered)).await;
+                either(published, ordered).await;
             }
         };
-        first(news(asked), first(again, moves)).await;
+        tokio::select! {
+            biased;
+            () = news(asked) => {}
+            () = again => {}
+            () = moves => {}
+        }
     }
 
     /// Whether `version`, which runs, may not any more.
     pub(super) fn is_to_stop(&self, version: &Version) -> bool {
         let orders = self.quarantine.orders.lock();
-        let orders = orders.unwrap_or_else(PoisonError::into_inner);
+        let orders = orders;
         let is_ordered = orders.contains_key(&*version.plugin.name);
         drop(orders);
         is_ordered || self.check_quarantine(&version.digest).is_err()
-    }
-
-    /// Tells people why a version does not run while `current` does, or none.
-    pub(super) fn tell(&self, name: &str, refusal: &Refusal, current: Option<&Arc<Version>>) {
-        let meters = self.metrics.of(name);
-        meters.refused.inc();
-        meters.refuses(Some(refusal.held()));
-        if current.is_none() {
-            meters.reached(refusal.stage());
-        }
-        say(name, refusal, current);
     }
 
     /// Refuses a component that is in quarantine, or has killed the compiler too often.
@@ -170,7 +178,12 @@ impl Host {
         self.check_quarantine(digest)?;
         let (crashes, now) = (&self.quarantine.crashes, self.seams.clock.wall());
         match crashes.has_killed_the_compiler(&self.compiler(), digest, now) {
-            Some(killed) => Err(kills(digest, &killed, now)),
+            Some(killed) => Err(RefusalReason::KilledCompiler {
+                digest: *digest,
+                killed,
+                now,
+            }
+            .into()),
             None => Ok(()),
         }
     }
@@ -234,96 +247,5 @@ impl Host {
         let memory = memory_limit(Path::new("/")) >> 20;
         let (version, engine) = (env!("CARGO_PKG_VERSION"), engine.finish());
         format!("windlass {version}, engine {engine:016x}, {memory} MiB")
-    }
-}
-
-/// What is told of a version that was stopped at run time.
-pub(super) fn stopped(plugin: &str, why: &str) -> Refusal {
-    Refusal::quarantined(
-        format!(
-            "plugin {plugin} is quarantined: {why}; it runs again when another version or another document of it is there"
-        ),
-        None,
-    )
-}
-
-fn in_quarantine(digest: &Digest, sentence: &Sentence, now: Timestamp) -> Refusal {
-    let Sentence {
-        since,
-        until,
-        others,
-    } = sentence;
-    let minutes = WINDOW.as_mins();
-    let beside = match others {
-        0 => String::new(),
-        others => {
-            format!(", and so were {others} other components: they are tried one after the other")
-        }
-    };
-    let why = format!(
-        "component {digest} is quarantined: it was at work in two crashes of a host within {minutes} minutes, the last at {since:.0}{beside}. It is tried again at {until:.0}; a version with another digest runs at once"
-    );
-    let left = until.duration_since(now);
-    Refusal::quarantined(why, Some(left.unsigned_abs()))
-}
-
-fn kills(digest: &Digest, killed: &Killed, now: Timestamp) -> Refusal {
-    let Killed { last, how, .. } = killed;
-    let times = killed.times();
-    let what = format!(
-        "component {digest} is quarantined: it killed the compiler {times} times, the last at {last}: compiling it {how}"
-    );
-    match killed.until() {
-        Some(until) => {
-            let why = format!(
-                "{what}. The machine may have had too little memory or time for it: it is compiled again at {until:.0}. If it fails then too, give the host more memory, or split the plugin"
-            );
-            let left = until.duration_since(now);
-            Refusal::quarantined(why, Some(left.unsigned_abs()))
-        }
-        None => Refusal::quarantined(
-            format!(
-                "{what}. It is not compiled again on this host: split the plugin, or leave out what it does not use"
-            ),
-            None,
-        ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::crashes::Blame;
-    use crate::digest::digest;
-
-    #[test]
-    fn a_component_that_killed_the_compiler_is_refused_for_a_time_or_for_good() {
-        let now = "2026-11-25T09:30:00Z".parse().unwrap();
-        // (who is to blame; the seconds after which it is tried again; what the refusal says)
-        let rows = [
-            (
-                Blame::Component,
-                None,
-                "It is not compiled again on this host",
-            ),
-            (
-                Blame::Machine,
-                Some(600),
-                "it is compiled again at 2026-11-25T09:40:00Z",
-            ),
-        ];
-        for (blame, again, says) in rows {
-            let (crashes, bomb) = (Crashes::in_memory(), digest(b"bomb"));
-            for _ in 0..2 {
-                let kill = ("takes too much", blame);
-                assert_eq!(crashes.has_killed_the_compiler("x", &bomb, now), None);
-                crashes.killed_the_compiler("x", bomb, kill, now);
-            }
-            let killed = crashes.has_killed_the_compiler("x", &bomb, now).unwrap();
-            let refusal = kills(&bomb, &killed, now);
-            let seconds = refusal.again.map(|again| again.as_secs());
-            assert_eq!((seconds, refusal.is_quarantine), (again, true), "{blame:?}");
-            assert!(refusal.why.contains(says), "{}", refusal.why);
-        }
     }
 }

@@ -1,136 +1,253 @@
-//! Why a version is not let in, and when it is tried again.
+//! Why a version is refused, and when it is tried again: pure.
+//!
+//! - What a version is itself to blame for stays so: only another component or another document helps.
+//! - What the API server, the machine or another version is to blame for is tried again after a time.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::version::Version;
-use crate::metrics::{Held, Stage};
+use jiff::Timestamp;
+
+use crate::api::ApiError;
+use crate::crashes::{Killed, Sentence, WINDOW};
+use crate::digest::Digest;
+use crate::error::Chain;
+use crate::metrics::{NotRunning, PluginStage};
 use crate::plugin::compiler::CompileError;
 use crate::plugin::{CallError, LoadError};
 
+/// When a component is read again that changed while it was.
+const SOON: Duration = Duration::from_secs(1);
+
 /// When a version is tried again that was refused for a reason that may pass.
-pub(super) const AGAIN: Duration = Duration::from_secs(30);
+const AGAIN: Duration = Duration::from_secs(30);
 
 /// When a component is tried again that took more than the machine had.
 const MUCH_LATER: Duration = Duration::from_secs(300);
 
-/// Why a version is not let in.
+/// Why a version is refused.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RefusalReason {
+    /// The component cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// The component is not the one that was asked for any more.
+    #[error("{0} has changed since it was looked at")]
+    ChangedWhileRead(String),
+    /// The component cannot be compiled or described. `was_short`: its plugin's account had no room meanwhile, and others
+    /// held something on it.
+    #[error("{at}: {}", Chain(error))]
+    NotLoaded {
+        at: String,
+        error: LoadError,
+        was_short: bool,
+    },
+    /// The plugin needs what its document does not grant, or its grants cannot work.
+    #[error("{0}")]
+    NotGranted(String),
+    /// The API server did not say what has to be known first.
+    #[error("cannot {what}: {error}")]
+    Unanswered { what: String, error: String },
+    /// It has another primary kind, and objects of the old one wait for its finalizer.
+    #[error("{0}")]
+    LeavesFinalizers(String),
+    /// No object can be read for its smoke test.
+    #[error(
+        "{file}: the new version cannot be tested, since no object can be read for it: {error}"
+    )]
+    Untested { file: String, error: ApiError },
+    /// Its smoke test failed. `was_short` as for [`RefusalReason::NotLoaded`].
+    #[error(
+        "{file}: the new version fails its smoke test, a call about {object} whose writes are not sent: {error}"
+    )]
+    FailsSmokeTest {
+        file: String,
+        object: String,
+        error: CallError,
+        was_short: bool,
+    },
+    /// Somebody stopped it at run time.
+    #[error(
+        "plugin {plugin} is quarantined: {why}; it runs again when another version or another document of it is there"
+    )]
+    Stopped { plugin: String, why: String },
+    /// It is suspected of crashing hosts.
+    #[error("{}", suspected(digest, sentence))]
+    CrashedHosts {
+        digest: Digest,
+        sentence: Sentence,
+        now: Timestamp,
+    },
+    /// It killed the compiler.
+    #[error("{}", killed_compiler(digest, killed))]
+    KilledCompiler {
+        digest: Digest,
+        killed: Killed,
+        now: Timestamp,
+    },
+}
+
+/// When a version that was refused is tried again as it is. Another version is tried at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Retry {
+    /// Never: another component or another document is needed.
+    OnChange,
+    /// After so long.
+    After(Duration),
+    /// After so long, or before that if the component turns out not to be to blame.
+    WhenReleased(Duration),
+}
+
+impl Retry {
+    /// After how long, if ever.
+    pub(super) fn delay(self) -> Option<Duration> {
+        match self {
+            Self::OnChange => None,
+            Self::After(delay) | Self::WhenReleased(delay) => Some(delay),
+        }
+    }
+}
+
+impl RefusalReason {
+    /// When the version is tried again.
+    fn retry(&self) -> Retry {
+        match self {
+            Self::Unreadable(_) | Self::NotGranted(_) | Self::Stopped { .. } => Retry::OnChange,
+            Self::ChangedWhileRead(_) => Retry::After(SOON),
+            Self::NotLoaded {
+                error, was_short, ..
+            } => after_load(error, *was_short),
+            Self::Unanswered { .. } | Self::LeavesFinalizers(_) | Self::Untested { .. } => {
+                Retry::After(AGAIN)
+            }
+            Self::FailsSmokeTest {
+                error, was_short, ..
+            } => after_call(error, *was_short),
+            Self::CrashedHosts { sentence, now, .. } => released(Some(sentence.until), *now),
+            Self::KilledCompiler { killed, now, .. } => released(killed.until(), *now),
+        }
+    }
+
+    /// Whether the version is suspected of harm.
+    fn is_quarantine(&self) -> bool {
+        match self {
+            Self::Stopped { .. } | Self::CrashedHosts { .. } | Self::KilledCompiler { .. } => true,
+            Self::Unreadable(_)
+            | Self::ChangedWhileRead(_)
+            | Self::NotLoaded { .. }
+            | Self::NotGranted(_)
+            | Self::Unanswered { .. }
+            | Self::LeavesFinalizers(_)
+            | Self::Untested { .. }
+            | Self::FailsSmokeTest { .. } => false,
+        }
+    }
+}
+
+fn after_load(error: &LoadError, was_short: bool) -> Retry {
+    match error {
+        LoadError::Compile(CompileError::Starved(_) | CompileError::Died(_)) => {
+            Retry::After(MUCH_LATER)
+        }
+        LoadError::Compile(CompileError::Failed(_)) | LoadError::Cache(_) => Retry::After(AGAIN),
+        LoadError::Describe(error) => after_call(error, was_short),
+        LoadError::Compile(CompileError::Refused(_) | CompileError::Exhausted(_))
+        | LoadError::Refused(_)
+        | LoadError::Description(_) => Retry::OnChange,
+    }
+}
+
+/// After a call of a version that is tried. `was_short`: the version that runs may have filled the account of both.
+fn after_call(error: &CallError, was_short: bool) -> Retry {
+    match error {
+        // Late may be the API server, and the other two are the host.
+        CallError::DeadlineExceeded { .. } | CallError::Host(_) | CallError::Stopped => {
+            Retry::After(AGAIN)
+        }
+        CallError::Trapped(_) if was_short => Retry::After(AGAIN),
+        CallError::Trapped(_) | CallError::Failed(_) | CallError::CpuExceeded(_) => Retry::OnChange,
+    }
+}
+
+fn released(until: Option<Timestamp>, now: Timestamp) -> Retry {
+    match until {
+        Some(until) => Retry::WhenReleased(until.duration_since(now).unsigned_abs()),
+        None => Retry::OnChange,
+    }
+}
+
+fn suspected(digest: &Digest, sentence: &Sentence) -> String {
+    let Sentence {
+        since,
+        until,
+        others,
+    } = sentence;
+    let minutes = WINDOW.as_mins();
+    let beside = match others {
+        0 => String::new(),
+        others => {
+            format!(", and so were {others} other components: they are tried one after the other")
+        }
+    };
+    format!(
+        "component {digest} is quarantined: it was at work in two crashes of a host within {minutes} minutes, the last at {since:.0}{beside}. It is tried again at {until:.0}; a version with another digest runs at once"
+    )
+}
+
+fn killed_compiler(digest: &Digest, killed: &Killed) -> String {
+    let Killed { last, how, .. } = killed;
+    let times = killed.times();
+    let again = match killed.until() {
+        Some(until) => format!(
+            "The machine may have had too little memory or time for it: it is compiled again at {until:.0}. If it fails then too, give the host more memory, or split the plugin"
+        ),
+        None => "It is not compiled again on this host: split the plugin, or leave out what it does not use".to_owned(),
+    };
+    format!(
+        "component {digest} is quarantined: it killed the compiler {times} times, the last at {last}: compiling it {how}. {again}"
+    )
+}
+
+/// A version that is refused, and when that may be over.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
     /// Everything that a person needs to fix it.
     pub(super) why: String,
-    /// When it may be let in as it is, if that could be: the machine or the API server is to blame.
-    pub(super) again: Option<Duration>,
-    /// It may not run, whatever it is: it is suspected of harm.
-    pub(super) is_quarantine: bool,
+    /// When it is tried again.
+    pub(super) retry: Retry,
+    is_quarantine: bool,
 }
 
-impl Refusal {
-    pub(super) fn new(why: String) -> Self {
+impl From<RefusalReason> for Refusal {
+    fn from(reason: RefusalReason) -> Self {
         Self {
-            why,
-            again: None,
-            is_quarantine: false,
-        }
-    }
-
-    pub(super) fn quarantined(why: String, again: Option<Duration>) -> Self {
-        Self {
-            why,
-            again,
-            is_quarantine: true,
-        }
-    }
-
-    pub(super) fn passing(why: String) -> Self {
-        Self {
-            again: Some(AGAIN),
-            ..Self::new(why)
+            why: reason.to_string(),
+            retry: reason.retry(),
+            is_quarantine: reason.is_quarantine(),
         }
     }
 }
 
 impl Refusal {
-    /// Whether it may be let in by now: that is to be asked again.
-    pub(super) fn may_be_over(&self) -> bool {
-        self.again.is_some()
-    }
-
     /// How far a plugin is that has no other version.
-    pub(super) fn stage(&self) -> Stage {
-        match self.is_quarantine {
-            true => Stage::Quarantined(self.why.clone()),
-            false => Stage::Refused(self.why.clone()),
+    pub(super) fn stage(&self) -> PluginStage {
+        let why = self.why.clone();
+        if self.is_quarantine {
+            PluginStage::Quarantined(why)
+        } else {
+            PluginStage::Refused(why)
         }
     }
 
     /// What people are told of it.
-    pub(super) fn held(&self) -> Held {
+    pub(super) fn not_running(&self) -> NotRunning {
         let why = self.why.clone();
-        match self.is_quarantine {
-            true => Held::Quarantined(why),
-            false => Held::Refused(why),
+        if self.is_quarantine {
+            NotRunning::Quarantined(why)
+        } else {
+            NotRunning::Refused(why)
         }
-    }
-}
-
-/// When a component that was refused for this could be let in as it is. `was_short`: its plugin's account had no room
-/// meanwhile, and others held something on it.
-pub(super) fn again(error: &LoadError, was_short: bool) -> Option<Duration> {
-    match error {
-        LoadError::Compile(CompileError::Starved(_) | CompileError::Died(_)) => Some(MUCH_LATER),
-        LoadError::Compile(CompileError::Failed(_)) | LoadError::Cache(_) => Some(AGAIN),
-        LoadError::Describe(error) => passes(error, was_short).then_some(AGAIN),
-        LoadError::Compile(CompileError::Refused(_) | CompileError::Exhausted(_))
-        | LoadError::Refused(_)
-        | LoadError::Description(_) => None,
-    }
-}
-
-/// Whether a call of a version that is tried may end otherwise the next time. `was_short` as in [`again`]: then the version
-/// that runs may have filled the account of both.
-pub(super) fn passes(error: &CallError, was_short: bool) -> bool {
-    match error {
-        // Late may be the API server, and the other two are the host.
-        CallError::DeadlineExceeded { .. } | CallError::Host(_) | CallError::Stopped => true,
-        CallError::Trapped(_) => was_short,
-        CallError::Failed(_) | CallError::CpuExceeded(_) => false,
-    }
-}
-
-pub(super) fn say(plugin: &str, refusal: &Refusal, runs: Option<&Arc<Version>>) {
-    let why = &refusal.why;
-    match runs {
-        Some(runs) => {
-            let digest = runs.digest.to_string();
-            tracing::error!(plugin, digest, "{why}; the last good version runs on");
-        }
-        None => tracing::error!(plugin, "{why}"),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_version_is_tried_again_if_others_had_filled_its_account() {
-        let trapped = || CallError::Trapped("unreachable".into());
-        let cpu = || CallError::CpuExceeded(Duration::from_secs(1));
-        let host = || CallError::Host("full".into());
-        // (how its call ended; whether it is tried again; the same if its account had no room)
-        let rows = [
-            (trapped(), false, true),
-            (cpu(), false, false),
-            (host(), true, true),
-            (CallError::Stopped, true, true),
-        ];
-        for (error, with_room, without) in rows {
-            for (was_short, wanted) in [(false, with_room), (true, without)] {
-                assert_eq!(passes(&error, was_short), wanted, "{error} {was_short}");
-                let described = LoadError::Describe(error.clone());
-                assert_eq!(again(&described, was_short).is_some(), wanted, "{error}");
-            }
-        }
-    }
-}
+mod tests;

@@ -12,16 +12,17 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Host;
-use super::next_version::{NextVersion, coming};
+use super::next_version::{NextVersion, Versions, next_version};
 use super::plugin::Accepted;
+use super::rollout::{Moved, Rollout, moved, rollout};
 use super::version::Version;
 use crate::api::Gate;
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::controller::{Controller, Prepared};
-use crate::metrics::{Meters, Stage};
+use crate::metrics::{PluginMetrics, PluginStage};
 use crate::object::finalizer_of;
-use crate::seams::{Either, first};
-use crate::shutdown::{Phase, Phases, reached};
+
+use crate::shutdown::{Phases, ShutdownPhase, reached};
 
 /// How often it is asked whether the last pass has ended.
 const DRAIN_LOOK: Duration = Duration::from_millis(10);
@@ -61,36 +62,47 @@ impl<'a> PluginRunner<'a> {
 
     /// Runs the newest version that was accepted, or stands by with it, until it is asked to stop.
     pub(super) async fn run(&mut self, mut accepted: Accepted, phases: &Phases) {
-        let asked = reached(phases, Phase::Drain);
+        let asked = reached(phases, ShutdownPhase::Drain);
         let follow = async {
             loop {
                 self.follow(&mut accepted).await;
             }
         };
-        first(follow, asked).await;
+        tokio::select! {
+            biased;
+            () = follow => {}
+            () = asked => {}
+        }
     }
 
     /// Puts the newest version in its place as soon as it is ready. What is new in it may need other
     /// informers: they fill while what is here works on, stands by, or begins.
     async fn follow(&mut self, accepted: &mut Accepted) {
-        let (host, gate) = (self.host, self.gate.clone());
-        let running = self.running.iter().map(|(version, _)| version.clone());
-        let next = self.next.iter().map(|(version, _)| version.clone());
-        let here: Vec<_> = running.chain(next).collect();
-        let mut coming = pin!(coming(host, &gate, accepted, &here));
+        let (host, gate, versions) = (self.host, self.gate.clone(), self.versions());
+        let mut next = pin!(next_version(host, &gate, accepted, &versions));
         loop {
-            let here = first(self.moved(), self.may_begin());
-            match first(coming.as_mut(), here).await {
-                Either::Left(coming) => return self.take_in(coming).await,
-                Either::Right(Either::Left(())) => return self.start_anew().await,
-                Either::Right(Either::Right(())) => Box::pin(self.begin()).await,
+            tokio::select! {
+                biased;
+                next = next.as_mut() => return self.take_in(next).await,
+                () = self.moved() => return self.start_again().await,
+                () = self.may_begin() => Box::pin(self.begin()).await,
             }
         }
     }
 
-    /// Puts what has come in the place of what wants the same, or next in line.
-    async fn take_in(&mut self, coming: NextVersion) {
-        match coming {
+    /// The versions that are here.
+    fn versions(&self) -> Versions {
+        let running = self.running.as_ref();
+        let next = self.next.as_ref();
+        Versions {
+            running: running.map(|(version, _)| version.clone()),
+            next: next.map(|(version, _)| version.clone()),
+        }
+    }
+
+    /// Puts the newest version in the place of what wants the same, or next in line.
+    async fn take_in(&mut self, newest: NextVersion) {
+        match newest {
             NextVersion::Swap(newest) => self.swap(&newest),
             NextVersion::Next(version, prepared) => {
                 self.say_standby(&version);
@@ -101,19 +113,21 @@ impl<'a> PluginRunner<'a> {
     }
 
     fn swap(&mut self, newest: &Arc<Version>) {
-        let running = self.running.as_mut();
-        let running = running.filter(|(version, _)| version.takes_over(newest));
-        let next = self.next.as_mut();
-        let next = next.filter(|(version, _)| version.takes_over(newest));
-        if let Some((version, controller)) = running {
-            controller.swap(newest.plugin.clone());
-            let before = std::mem::replace(version, newest.clone());
-            self.next = None;
-            self.say(newest, Some(&before));
-        } else if let Some((version, prepared)) = next {
-            prepared.swap(newest.plugin.clone());
-            *version = newest.clone();
-            self.say_standby(newest);
+        // Asked again: what was next may run by now.
+        let here = self.versions().here(Some(newest));
+        match (rollout(here), &mut self.running, &mut self.next) {
+            (Rollout::SwapRunning, Some((version, controller)), _) => {
+                controller.swap(newest.plugin.clone());
+                let before = std::mem::replace(version, newest.clone());
+                self.next = None;
+                self.say(newest, Some(&before));
+            }
+            (Rollout::SwapNext, _, Some((version, prepared))) => {
+                prepared.swap(newest.plugin.clone());
+                *version = newest.clone();
+                self.say_standby(newest);
+            }
+            (_, _, _) => {}
         }
     }
 
@@ -126,9 +140,7 @@ impl<'a> PluginRunner<'a> {
         let mut elected = self.elected.clone();
         let since = elected.wait_for(Option::is_some).await.map(|since| *since);
         if let Ok(Some(since)) = since {
-            if !bugs::is(Bug::TheBarrierIsOff) {
-                next.barrier(since).await;
-            }
+            bug!(TheBarrierIsOff, next.barrier(since).await, ());
             return;
         }
         // Nobody can have the Lease any more.
@@ -164,20 +176,24 @@ impl<'a> PluginRunner<'a> {
     }
 
     /// Ends what has moved. The same version is next, with the kind as it is served now.
-    async fn start_anew(&mut self) {
+    async fn start_again(&mut self) {
         let plugin = self.plugin;
         tracing::warn!(plugin, "its kind is served in another way: starting again");
-        if self.next.take().is_none()
-            && let Some((_, old)) = self.running.take()
-        {
-            self.end(old).await;
+        match moved(self.versions().here(None)) {
+            Moved::Nothing => {}
+            Moved::Next => self.next = None,
+            Moved::Running => {
+                if let Some((_, old)) = self.running.take() {
+                    self.end(old).await;
+                }
+            }
         }
     }
 
     fn say_standby(&self, version: &Version) {
         self.meters().is(version.about());
         if self.running.is_none() {
-            self.meters().reached(Stage::StandingBy);
+            self.meters().reached(PluginStage::StandingBy);
         }
         if self.elected.borrow().is_some() {
             return;
@@ -187,14 +203,14 @@ impl<'a> PluginRunner<'a> {
         tracing::info!(plugin, version = number, digest, "standing by");
     }
 
-    fn meters(&self) -> Arc<Meters> {
+    fn meters(&self) -> Arc<PluginMetrics> {
         self.host.metrics.of(self.plugin)
     }
 
     fn say(&self, version: &Version, before: Option<&Arc<Version>>) {
         let (plugin, meters) = (self.plugin, self.meters());
         meters.is(version.about());
-        meters.reached(Stage::Running);
+        meters.reached(PluginStage::Running);
         let (digest, number) = (
             version.digest.to_string(),
             &version.plugin.description.version,
@@ -223,12 +239,13 @@ impl<'a> PluginRunner<'a> {
             return;
         };
         controller.drain();
-        let impatient = first(
-            reached(phases, Phase::Abort),
-            self.host.seams.clock.sleep(self.host.grace),
-        );
-        if let Either::Left(()) = first(self.drained(controller), impatient).await {
-            tracing::debug!(plugin = self.plugin, "all passes have ended");
+        tokio::select! {
+            biased;
+            () = self.drained(controller) => {
+                tracing::debug!(plugin = self.plugin, "all passes have ended");
+            }
+            () = reached(phases, ShutdownPhase::Abort) => {}
+            () = self.host.seams.clock.sleep(self.host.grace) => {}
         }
         let left = controller.finalizers();
         if version.plugin.description.finalizes && left > 0 {

@@ -1,16 +1,16 @@
 //! The smoke test of a version: `reconcile` of a live primary, with its reads answered and its writes
 //! captured.
 
-use std::sync::Arc;
-
 use super::Host;
+use super::dry_run::Returned;
+use super::refusal::RefusalReason;
 use super::version::Version;
 use crate::api::{ApiError, Request, Resource};
-use crate::flowcontrol::Throttled;
-use crate::grants::{Scope, Used};
+use crate::controller::Function;
+use crate::grants::Scope;
 use crate::object::{Object, Page};
-use crate::plugin::cluster::{Call, CapturedWrites, ClusterAccess, Primary, Writes};
-use crate::plugin::{CallError, Cancel, Description, HostCalls, Measures};
+use crate::plugin::cluster::Primary;
+use crate::plugin::{CallError, Description};
 use crate::view::View;
 
 /// Objects that are looked at to find one that is alive.
@@ -32,6 +32,29 @@ pub(super) enum SmokeTest {
 }
 
 impl SmokeTest {
+    /// Why the version in `file` is refused after it, if it is: a trap or a missed limit refuses it, a failure that the
+    /// plugin reports does not. `was_short`: the account of the plugin had no room meanwhile.
+    pub(super) fn verdict(self, file: String, was_short: bool) -> Option<RefusalReason> {
+        match self {
+            Self::Passed | Self::NoObject => None,
+            Self::Unknown(error) => Some(RefusalReason::Untested { file, error }),
+            Self::Failed(object, error) => Some(RefusalReason::FailsSmokeTest {
+                file,
+                object,
+                error,
+                was_short,
+            }),
+        }
+    }
+
+    /// What `answer` of a call about `object` shows.
+    fn of(object: &Primary, answer: Result<Returned, CallError>) -> Self {
+        match answer {
+            Ok(_) | Err(CallError::Failed(_)) => Self::Passed,
+            Err(error) => Self::Failed(object.to_string(), error),
+        }
+    }
+
     /// Tests `version`.
     pub(super) async fn test(host: &Host, version: &Version) -> Self {
         let plugin = &version.plugin;
@@ -48,53 +71,24 @@ impl SmokeTest {
             Some(at_hand) => at_hand,
             None => match live_primary(host, version, &resource).await {
                 Ok(Some(object)) => {
-                    let outlook = description.outlook(&plugin.name, resource.clone());
-                    (View::unwatched(outlook), object)
+                    let watch_spec = description.watch_spec(&plugin.name, resource.clone());
+                    (View::unwatched(watch_spec), object)
                 }
                 Ok(None) => return Self::NoObject,
                 Err(error) => return Self::Unknown(error),
             },
         };
-        let shown = view.show(&resource, &object);
-        let door = ClusterAccess {
-            plugin: plugin.name.clone(),
-            api: host.api.clone(),
-            discovery: host.discovery.clone(),
-            used: Used::default(),
-            calls: HostCalls::default(),
-            measures: Measures::default(),
-            throttled: Throttled::default(),
-            grants: version.candidate.document.grants.clone(),
-            view: Arc::new(view),
-            events: host.events.clone(),
-            account: plugin.account().clone(),
-            api_calls: plugin.limits().api_calls,
-            writes: Writes::Captured,
-            sheet: CapturedWrites::default(),
-        };
-        let primary = Primary {
-            key: object.metadata.key.clone(),
-            uid: object.metadata.uid.to_string(),
-            resource,
-        };
-        let name = primary.to_string();
-        let request = crate::plugin::Request {
-            object: shown,
-            attempt: 0,
-        };
-        let call = Call::new(Arc::new(door), primary);
-        let called = plugin.reconcile(request, call, &Cancel::default()).await;
-        match called.answer {
-            Ok(_) | Err(CallError::Failed(_)) => Self::Passed,
-            Err(error) => Self::Failed(name, error),
-        }
+        let tried = (&**plugin, &version.candidate.document.grants);
+        let dry_run = host.dry_run(tried, view, (&resource, &object), Function::Reconcile);
+        let dry_run = dry_run.await;
+        Self::of(&dry_run.primary, dry_run.answer)
     }
 }
 
 /// What the plugin's controller sees, and an object of it that the version would reconcile, if the two see the same: the
 /// test waits for no request then.
 fn at_hand(host: &Host, version: &Version, primary: &Resource) -> Option<(View, Object)> {
-    let insight = host.insights.of(&version.plugin.name)?;
+    let insight = host.handles.of(&version.plugin.name)?;
     let same =
         insight.primary() == primary && version.sees_as(&insight.description(), insight.grants());
     same.then(|| insight.beside()).flatten()
@@ -146,4 +140,62 @@ fn query(description: &Description) -> String {
         }
     }
     query.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::object::Key;
+    use crate::plugin::{Action, Failure};
+
+    #[test]
+    fn what_traps_or_exceeds_a_limit_is_refused_and_what_reports_a_failure_is_not() {
+        let primary = Primary {
+            resource: Resource {
+                group: "x.dev".into(),
+                version: "v1".into(),
+                kind: "X".into(),
+                plural: "xes".into(),
+                namespaced: true,
+            },
+            key: Key::new(Some("default"), "ada"),
+            uid: "1".into(),
+        };
+        let text = || "because".to_owned();
+        let action = || Ok(Returned::Action(Action::AwaitChange));
+        let late = CallError::DeadlineExceeded {
+            deadline: Duration::from_secs(1),
+            waited: Duration::ZERO,
+        };
+        let failed = |error| SmokeTest::of(&primary, Err(error));
+        let cpu = CallError::CpuExceeded(Duration::from_secs(1));
+        let away = ApiError::Unreachable(text());
+        // (what the test shows; why the version is refused, if it is)
+        let rows = [
+            (SmokeTest::of(&primary, action()), None),
+            (SmokeTest::NoObject, None),
+            (failed(CallError::Failed(Failure::Transient(text()))), None),
+            (failed(CallError::Failed(Failure::Terminal(text()))), None),
+            (
+                failed(CallError::Trapped(text())),
+                Some("fails its smoke test, a call about X/default/ada"),
+            ),
+            (failed(cpu), Some("fails its smoke test")),
+            (failed(late), Some("fails its smoke test")),
+            (SmokeTest::Unknown(away), Some("cannot be tested")),
+        ];
+        for (shown, want) in rows {
+            let verdict = shown.verdict("a.yaml".into(), false);
+            let why = verdict.map(|reason| reason.to_string());
+            match want {
+                Some(want) => assert!(
+                    why.as_deref().is_some_and(|why| why.contains(want)),
+                    "{why:?}"
+                ),
+                None => assert_eq!(why, None),
+            }
+        }
+    }
 }

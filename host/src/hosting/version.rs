@@ -1,16 +1,16 @@
-//! A version of a plugin that has been let in.
+//! A version of a plugin that has been admitted.
 
 use std::sync::Arc;
 
 use super::Host;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, RefusalReason};
+use super::takeover::{Wants, same_sight};
 use crate::api::{Discovery, Resource};
 use crate::digest::Digest;
 use crate::grants::{Grant, Grants, entries};
 use crate::manifest::{self, line_of_grant};
-use crate::metrics::About;
-use crate::needs;
-use crate::needs::{Places, PrimaryKind, wanted};
+use crate::metrics::RunningVersion;
+use crate::needs::{CoverageQuery, PrimaryKind, Readiness};
 use crate::plugin::{Description, Plugin};
 use crate::source::Candidate;
 
@@ -18,7 +18,7 @@ use crate::source::Candidate;
 pub(super) struct Version {
     /// What was asked for.
     pub(super) candidate: Arc<Candidate>,
-    /// The digest of the component that was let in.
+    /// The digest of its component.
     pub(super) digest: Digest,
     /// What was made of it.
     pub(super) plugin: Arc<Plugin>,
@@ -26,9 +26,9 @@ pub(super) struct Version {
 
 impl Version {
     /// What people are told of it.
-    pub(super) fn about(&self) -> About {
+    pub(super) fn about(&self) -> RunningVersion {
         let described = &self.plugin.description;
-        About {
+        RunningVersion {
             version: described.version.clone(),
             digest: self.digest.to_string(),
             api_version: described.api_version.clone(),
@@ -36,28 +36,24 @@ impl Version {
         }
     }
 
-    /// Whether `other` can take over from this one between two passes: it watches the same, may
-    /// touch the same, and has as many workers.
+    /// Whether `other` can take over from this one between two passes.
     pub(super) fn takes_over(&self, other: &Self) -> bool {
-        let (one, two) = (&self.plugin.description, &other.plugin.description);
-        let limits = |version: &Self| {
-            let limits = version.plugin.limits();
-            (limits.concurrency, limits.api_calls)
-        };
-        other.sees_as(one, &self.candidate.document.grants)
-            && (one.finalizes, one.spec_change_only) == (two.finalizes, two.spec_change_only)
-            && limits(self) == limits(other)
-            && self.candidate.document.resync == other.candidate.document.resync
+        self.wants().serve(&other.wants())
+    }
+
+    fn wants(&self) -> Wants<'_> {
+        let document = &self.candidate.document;
+        Wants {
+            description: &self.plugin.description,
+            grants: &document.grants,
+            limits: self.plugin.limits(),
+            resync: document.resync,
+        }
     }
 
     /// Whether it sees what a plugin does that says this of itself, and has these grants.
     pub(super) fn sees_as(&self, one: &Description, grants: &Grants) -> bool {
-        let two = &self.plugin.description;
-        let same_wants =
-            (&one.api_version, &one.kind, &one.needs) == (&two.api_version, &two.kind, &two.needs);
-        let same_sight = (&one.label_selector, &one.field_selector, &one.fields)
-            == (&two.label_selector, &two.field_selector, &two.fields);
-        same_wants && same_sight && *grants == self.candidate.document.grants
+        same_sight(one, &self.plugin.description) && *grants == self.candidate.document.grants
     }
 
     /// Whether its grants can work, with its primary kind as discovery knows it: what it has to do without.
@@ -73,17 +69,17 @@ impl Version {
         let document = &self.candidate.document;
         let (name, file) = (&document.name, document.file.display());
         let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
-        let description = &self.plugin.description;
-        let problems = needs::problems(description, &document.grants, &primary.into(), &scope);
-        let line = |index| line_of_grant(&self.candidate.text, name, index);
-        let texts = |refuses: bool| -> Vec<String> {
-            let these = problems.iter().filter(|problem| problem.refuses == refuses);
-            these.map(|problem| problem.text(line)).collect()
+        let places = CoverageQuery {
+            primary: primary.into(),
+            is_cluster_scoped: &scope,
         };
-        let refused = texts(true);
+        let readiness = Readiness::of(&self.plugin.description, &document.grants, &places);
+        let line = |index| line_of_grant(&self.candidate.text, name, index);
+        let (refused, notes) = readiness.problems_told(line);
         if refused.is_empty() {
-            let notes = texts(false).into_iter();
-            let notes = notes.map(|text| format!("{file}: plugin {name}: {text}"));
+            let notes = notes
+                .into_iter()
+                .map(|text| format!("{file}: plugin {name}: {text}"));
             return Ok(notes.collect());
         }
         Err(format!(
@@ -100,45 +96,31 @@ impl Host {
         document: &manifest::Plugin,
         description: &Description,
     ) -> Result<(), Refusal> {
-        let missing = description.missing(&document.grants);
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let advice = match self.to_grant(description, &document.grants) {
-            Ok(grants) => format!(
-                "add it to grants, if it is to have it: {}",
-                entries(&grants)
-            ),
-            Err(never) => format!("some of that is never granted: {never}"),
+        let readiness = self.readiness(description, &document.grants);
+        let advice = |grants: &[Grant]| {
+            format!("add it to grants, if it is to have it: {}", entries(grants))
         };
-        Err(Refusal::new(format!(
-            "{}: plugin {} is not started, since it needs what is not granted: {}; {advice}",
-            document.file.display(),
-            document.name,
-            missing.join("; ")
-        )))
+        let Some(lack) = readiness.lack(advice) else {
+            return Ok(());
+        };
+        let (file, name) = (document.file.display(), &document.name);
+        let why = format!("{file}: plugin {name} is not started, since it {lack}");
+        Err(RefusalReason::NotGranted(why).into())
     }
 
-    /// What to write into a document so that it grants all that its plugin needs, with its kinds as they are remembered.
-    ///
-    /// # Errors
-    /// As [`wanted`].
-    pub fn to_grant(
-        &self,
-        description: &Description,
-        grants: &Grants,
-    ) -> Result<Vec<Grant>, String> {
+    /// Whether `grants` are all that a plugin needs, with its kinds as they are remembered.
+    pub fn readiness(&self, description: &Description, grants: &Grants) -> Readiness {
         let primary = self
             .discovery
             .remembered(&description.api_version, &description.kind);
         let likely = description.likely_plural();
-        let places = Places {
+        let places = CoverageQuery {
             primary: match &primary {
                 Some(primary) => primary.into(),
                 None => PrimaryKind::known(description.group(), &likely),
             },
             is_cluster_scoped: &|group, plural| self.discovery.is_cluster_scoped(group, plural),
         };
-        wanted(description, grants, &places)
+        Readiness::of(description, grants, &places)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! - A watch that loses an event says nothing of it, and etcd has lost some: client-go's resync never
 //!   asks the server, so what is lost there stays lost.
-//! - An event that is still coming is no difference, and neither is an answer that is ahead of the
+//! - An event that is still coming is not a difference, and neither is an answer that is ahead of the
 //!   watch: only what the store should know by now counts, and it is looked at twice.
 
 use std::collections::HashSet;
@@ -13,11 +13,11 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::shared::SharedInformer;
-use super::version_snapshot::{Name, VersionSnapshot};
-use super::{Means, Phase, Watched};
+use super::version_snapshot::{NameHash, VersionSnapshot};
+use super::{InformerDependencies, InformerKey, InformerPhase};
 use crate::api::ApiError;
 use crate::error::Chain;
-use crate::text::clean;
+use crate::text::{LogOnce, clean};
 
 /// How much longer than asked for it may be from one audit to the next.
 const SPREAD: f64 = 0.2;
@@ -35,7 +35,7 @@ const LATE: Duration = Duration::from_secs(30);
 const TEXT: usize = 500;
 
 /// How far a store is behind the server.
-enum Level {
+enum Lag {
     /// It is not.
     There,
     /// Its watch is late.
@@ -47,30 +47,34 @@ enum Level {
 /// Audits one feed.
 #[derive(Clone)]
 pub(super) struct Auditor {
-    watched: Watched,
-    feed: Arc<SharedInformer>,
-    means: Means,
+    watched: InformerKey,
+    shared: Arc<SharedInformer>,
+    means: InformerDependencies,
     /// When the server was asked for the last barrier that was passed.
     barrier: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Auditor {
-    pub(super) fn new(watched: Watched, feed: Arc<SharedInformer>, means: Means) -> Self {
+    pub(super) fn new(
+        watched: InformerKey,
+        shared: Arc<SharedInformer>,
+        means: InformerDependencies,
+    ) -> Self {
         Self {
             watched,
-            feed,
+            shared,
             means,
             barrier: Arc::default(),
         }
     }
 
-    /// Audits once in each resync period, for ever.
+    /// Audits once in each resync period, forever.
     pub(super) async fn run(self) {
         let seams = &self.means.seams;
         loop {
             let period = seams.rng.spread(self.means.settings.resync, SPREAD);
             seams.clock.sleep(period).await;
-            if self.feed.phase() != Phase::Synced {
+            if self.shared.phase() != InformerPhase::Synced {
                 continue;
             }
             let resource = self.watched.resource.to_string();
@@ -81,7 +85,7 @@ impl Auditor {
                         different,
                         "the watch of {resource} has lost events: listing everything again"
                     );
-                    self.feed.diverged(different);
+                    self.shared.diverged(different);
                 }
                 Err(error) => tracing::debug!("cannot compare {resource} with the server: {error}"),
             }
@@ -99,11 +103,11 @@ impl Auditor {
         Ok(before.intersection(&after).count())
     }
 
-    async fn look(&self) -> Result<HashSet<Name>, ApiError> {
-        let census = VersionSnapshot::take(&self.watched, &self.means).await?;
-        let passed = self.passes(&census);
+    async fn look(&self) -> Result<HashSet<NameHash>, ApiError> {
+        let snapshot = VersionSnapshot::take(&self.watched, &self.means).await?;
+        let passed = self.passes(&snapshot);
         self.means.seams.clock.within(PATIENCE, passed).await;
-        Ok(self.feed.suspects(&census))
+        Ok(self.shared.suspects(&snapshot))
     }
 
     /// The time.
@@ -116,7 +120,7 @@ impl Auditor {
     /// has a list that was asked for later.
     pub(super) async fn barrier(&self, wanted: Instant) {
         let clock = self.means.seams.clock;
-        if self.feed.listed_at().is_some_and(|asked| asked > wanted) {
+        if self.shared.listed_at().is_some_and(|asked| asked > wanted) {
             return;
         }
         let mut passed = self.barrier.lock().await;
@@ -124,37 +128,36 @@ impl Auditor {
             return;
         }
         let resource = &self.watched.resource;
-        let mut said = String::new();
+        let mut logged = LogOnce::default();
         while !self.is_absent().await {
             let asked = clock.now();
             match self.level().await {
-                Ok(Level::There) => {
+                Ok(Lag::There) => {
                     *passed = Some(asked);
                     return;
                 }
-                Ok(Level::Lost(different)) => {
+                Ok(Lag::Lost(different)) => {
                     tracing::error!(
                         different,
                         "the watch of {resource} has lost events: listing everything again"
                     );
-                    let mut state = self.feed.state();
-                    self.feed.diverged(different);
+                    let mut state = self.shared.state();
+                    self.shared.diverged(different);
                     let _ = clock.within(LATE, state.changed()).await;
                 }
-                Ok(Level::Late) => {
+                Ok(Lag::Late) => {
                     let seconds = LATE.as_secs();
                     tracing::warn!(
                         "the watch of {resource} is more than {seconds} s late: listing everything again before a plugin goes on that reads them"
                     );
-                    self.feed.list_again();
+                    self.shared.list_again();
                 }
                 Err(error) => {
                     let text = clean(&Chain(&error).to_string(), TEXT);
-                    if text != said {
+                    if logged.is_new(text.clone()) {
                         tracing::warn!(
                             "a plugin that reads {resource} waits until it is known how far they are: {text}"
                         );
-                        said = text;
                     }
                     clock
                         .sleep(RETRY.max(error.slow_down().unwrap_or_default()))
@@ -166,20 +169,20 @@ impl Auditor {
 
     /// Whether the store has all that the server has now, if the watch comes so far in time. One that has come so
     /// far without an object has lost it, unless that has gone meanwhile: so it is looked at twice.
-    async fn level(&self) -> Result<Level, ApiError> {
-        let mut lost: Option<HashSet<Name>> = None;
+    async fn level(&self) -> Result<Lag, ApiError> {
+        let mut lost: Option<HashSet<NameHash>> = None;
         loop {
-            let census = VersionSnapshot::take(&self.watched, &self.means).await?;
-            let passed = self.passes(&census);
+            let snapshot = VersionSnapshot::take(&self.watched, &self.means).await?;
+            let passed = self.passes(&snapshot);
             if self.means.seams.clock.within(LATE, passed).await.is_none() {
-                return Ok(Level::Late);
+                return Ok(Lag::Late);
             }
-            let suspects = self.feed.suspects(&census);
+            let suspects = self.shared.suspects(&snapshot);
             match &lost {
-                _ if suspects.is_empty() => return Ok(Level::There),
+                _ if suspects.is_empty() => return Ok(Lag::There),
                 Some(before) => match suspects.intersection(before).count() {
-                    0 => return Ok(Level::There),
-                    different => return Ok(Level::Lost(different)),
+                    0 => return Ok(Lag::There),
+                    different => return Ok(Lag::Lost(different)),
                 },
                 None => lost = Some(suspects),
             }
@@ -189,13 +192,13 @@ impl Auditor {
     /// Whether the kind is not served, or is another one by now.
     async fn is_absent(&self) -> bool {
         let resource = &self.watched.resource;
-        self.feed.phase() == Phase::Absent
+        self.shared.phase() == InformerPhase::Absent
             && matches!(self.means.discovery.serves(resource).await, Ok(false))
     }
 
-    /// Waits until the store is as the census, or the watch has come past it.
-    async fn passes(&self, census: &VersionSnapshot) {
-        while self.feed.passed() < census.version() && !self.feed.meets(census) {
+    /// Waits until the store is as the snapshot says, or the watch has come past it.
+    async fn passes(&self, snapshot: &VersionSnapshot) {
+        while self.shared.passed() < snapshot.version() && !self.shared.meets(snapshot) {
             self.means.seams.clock.sleep(LOOK).await;
         }
     }

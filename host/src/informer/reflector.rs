@@ -1,4 +1,4 @@
-//! Lists and watches one resource, for ever: the only source of an informer's store.
+//! Lists and watches one resource, forever: the only source of an informer's store.
 //!
 //! - The first list is the newest there is; later ones are at least as new as what was seen, and an
 //!   older answer is refused.
@@ -20,14 +20,13 @@ use tokio::time::Instant;
 
 use super::shared::{Origin, SharedInformer};
 use super::store::FieldSet;
-use super::{Means, Phase, Watched};
-use crate::api::{Accept, ApiError, Lines, Refusal};
+use super::{InformerDependencies, InformerKey, InformerPhase};
+use crate::api::{Accept, ApiError, Lines, RefusedBy};
 use crate::error::Chain;
-use crate::seams::{Either, first};
 use crate::text::clean;
-use backoff::Backoff;
+use backoff::ReflectorBackoff;
 use event::Event;
-use state::{End, Next, Pause, ReflectorState};
+use state::{NextRequest, Pause, ReflectorState, StreamEnd};
 
 /// The server is asked to close a watch after this long, up to twice as long.
 const LASTS: Duration = Duration::from_secs(300);
@@ -44,38 +43,42 @@ const TEXT: usize = 500;
 
 /// Keeps one feed up to date.
 pub(super) struct Reflector {
-    watched: Watched,
-    feed: Arc<SharedInformer>,
-    means: Means,
+    watched: InformerKey,
+    shared: Arc<SharedInformer>,
+    means: InformerDependencies,
 }
 
 impl Reflector {
-    pub(super) fn new(watched: Watched, feed: Arc<SharedInformer>, means: Means) -> Self {
+    pub(super) fn new(
+        watched: InformerKey,
+        shared: Arc<SharedInformer>,
+        means: InformerDependencies,
+    ) -> Self {
         Self {
             watched,
-            feed,
+            shared,
             means,
         }
     }
 
     /// Lists and watches until it is dropped.
     pub(super) async fn run(self) {
-        let (mut course, mut backoff) = (ReflectorState::default(), Backoff::default());
+        let (mut state, mut backoff) = (ReflectorState::default(), ReflectorBackoff::default());
         loop {
-            let next = course.next();
+            let next = state.next();
             let end = match &next {
-                Next::Page => self.list(course.wants_newest()).await,
-                Next::Stream | Next::Watch(_) => {
-                    self.follow(&next, &mut course, &mut backoff).await
+                NextRequest::Page => self.list(state.wants_newest()).await,
+                NextRequest::Stream | NextRequest::Watch(_) => {
+                    self.follow(&next, &mut state, &mut backoff).await
                 }
             };
             let end = self.judged(end).await;
             self.say(&end, &mut backoff);
-            match course.ended(&next, &end) {
+            match state.ended(&next, &end) {
                 Pause::None => {}
                 Pause::Backoff => {
                     let asked = match &end {
-                        End::Failed(error) => error.slow_down(),
+                        StreamEnd::Failed(error) => error.slow_down(),
                         _ => None,
                     };
                     // A busy server has not failed, and says itself when it wants to be asked again.
@@ -90,70 +93,76 @@ impl Reflector {
     }
 
     /// Streams a list, if `next` says so, and watches.
-    async fn follow(&self, next: &Next, course: &mut ReflectorState, backoff: &mut Backoff) -> End {
+    async fn follow(
+        &self,
+        next: &NextRequest,
+        state: &mut ReflectorState,
+        backoff: &mut ReflectorBackoff,
+    ) -> StreamEnd {
         let lasts = self.means.seams.rng.spread(LASTS, 1.0);
-        let at_least = self.feed.highest();
-        let wanted = (at_least > 0 && !course.wants_newest()).then_some(at_least);
+        let at_least = self.shared.highest();
+        let wanted = (at_least > 0 && !state.wants_newest()).then_some(at_least);
         let uri = match next {
-            Next::Watch(version) => query::watch(&self.watched, version, lasts),
-            Next::Stream | Next::Page => query::stream(&self.watched, wanted, lasts),
+            NextRequest::Watch(version) => query::watch(&self.watched, version, lasts),
+            NextRequest::Stream | NextRequest::Page => query::stream(&self.watched, wanted, lasts),
         };
         let uri = match uri {
             Ok(uri) => uri,
-            Err(error) => return End::Failed(ApiError::Garbled(error.to_string())),
+            Err(error) => return StreamEnd::Failed(ApiError::Garbled(error.to_string())),
         };
-        let listing = !matches!(next, Next::Watch(_));
+        let listing = !matches!(next, NextRequest::Watch(_));
         let began = self.means.seams.clock.now();
         let longest = self.means.settings.longest_line;
         let lines = match self.means.api.watch(uri, self.accept(), longest).await {
             Ok(lines) => lines,
-            Err(error) if listing && refuses(&error) => return End::Refused,
-            Err(error) if error.code() == Some(410) => return End::Expired,
-            Err(error) => return End::Failed(error),
+            Err(error) if listing && refuses(&error) => return StreamEnd::Refused,
+            Err(error) if error.code() == Some(410) => return StreamEnd::Expired,
+            Err(error) => return StreamEnd::Failed(error),
         };
-        let mut watch = Watch {
+        let mut watch = OpenWatch {
             reflector: self,
             lines,
             deadline: began + lasts + LATE,
             listing: listing.then_some(at_least),
             asked: wanted.is_none().then_some(began),
             shown: 0,
-            cut: match listing {
-                true => self.feed.begin_list(),
-                false => self.feed.cut(),
+            cut: if listing {
+                self.shared.begin_list()
+            } else {
+                self.shared.cut()
             },
         };
-        let end = watch.run(course, backoff).await;
+        let end = watch.run(state, backoff).await;
         if watch.listing.is_some() {
-            self.feed.drop_list();
+            self.shared.drop_list();
         }
         let short = self.means.seams.clock.now() < began + SHORT && watch.shown == 0;
         match end {
-            End::Closed if short => End::Short,
+            StreamEnd::Closed if short => StreamEnd::Short,
             end => end,
         }
     }
 
     /// What `end` means for the kind: a 404 is only believed if discovery says the same.
-    async fn judged(&self, end: End) -> End {
+    async fn judged(&self, end: StreamEnd) -> StreamEnd {
         let gone = match &end {
-            End::Failed(error) => error.is_not_found(),
+            StreamEnd::Failed(error) => error.is_not_found(),
             // The kind may have gone and come back as something else.
-            End::Expired => !self.watched.resource.group.is_empty(),
+            StreamEnd::Expired => !self.watched.resource.group.is_empty(),
             _ => false,
         };
         if !gone {
             return end;
         }
         match self.means.discovery.serves(&self.watched.resource).await {
-            Ok(false) => End::Absent,
+            Ok(false) => StreamEnd::Absent,
             Ok(true) | Err(_) => end,
         }
     }
 
     /// Everything is gone, until the kind is served again.
     async fn absence(&self) {
-        self.feed.absent();
+        self.shared.absent();
         loop {
             self.means.seams.clock.sleep(ABSENT).await;
             if let Ok(true) = self.means.discovery.serves(&self.watched.resource).await {
@@ -162,28 +171,29 @@ impl Reflector {
         }
     }
 
-    fn say(&self, end: &End, backoff: &mut Backoff) {
+    fn say(&self, end: &StreamEnd, backoff: &mut ReflectorBackoff) {
         let Some(text) = words(end) else { return };
         if !backoff.says(&text, self.means.seams.clock.now()) {
             return;
         }
         let resource = self.watched.resource.to_string();
         let namespace = self.watched.namespace.as_deref();
-        if self.feed.phase() != Phase::Absent || !matches!(end, End::Absent) {
+        if self.shared.phase() != InformerPhase::Absent || !matches!(end, StreamEnd::Absent) {
             tracing::warn!(namespace, "cannot watch {resource}, trying again: {text}");
         }
     }
 
     fn accept(&self) -> Accept {
-        match self.watched.metadata_only || self.watched.finalizer.is_some() {
-            true => Accept::Metadata,
-            false => Accept::Whole,
+        if self.watched.metadata_only || self.watched.finalizer.is_some() {
+            Accept::Metadata
+        } else {
+            Accept::Whole
         }
     }
 }
 
 /// An open watch.
-struct Watch<'a> {
+struct OpenWatch<'a> {
     reflector: &'a Reflector,
     lines: Lines,
     deadline: Instant,
@@ -197,26 +207,35 @@ struct Watch<'a> {
     cut: FieldSet,
 }
 
-impl Watch<'_> {
-    async fn run(&mut self, course: &mut ReflectorState, backoff: &mut Backoff) -> End {
+impl OpenWatch<'_> {
+    async fn run(
+        &mut self,
+        state: &mut ReflectorState,
+        backoff: &mut ReflectorBackoff,
+    ) -> StreamEnd {
         let reflector = self.reflector;
         let clock = reflector.means.seams.clock;
         loop {
             let quiet = self.listing.map(|_| clock.now() + QUIET);
             let patience = quiet.map_or(self.deadline, |quiet| quiet.min(self.deadline));
-            let news = first(self.lines.next(), reflector.feed.asked());
-            let line = match first(news, clock.sleep_until(patience)).await {
-                Either::Left(Either::Left(None)) => return End::Closed,
-                Either::Left(Either::Left(Some(Ok(line)))) => line,
-                Either::Left(Either::Left(Some(Err(ApiError::TooLarge)))) => {
+            let line = tokio::select! {
+                biased;
+                line = self.lines.next() => line,
+                () = reflector.shared.relist_requested() => return StreamEnd::Asked,
+                () = clock.sleep_until(patience) => return match self.listing {
+                    Some(_) => StreamEnd::Endless,
+                    None => StreamEnd::Silent,
+                },
+            };
+            let line = match line {
+                Some(Ok(line)) => line,
+                None => return StreamEnd::Closed,
+                Some(Err(ApiError::TooLarge)) => {
                     let longest = reflector.means.settings.longest_line;
                     let why = format!("one object has more than {longest} bytes");
-                    return End::Unreadable(why);
+                    return StreamEnd::Unreadable(why);
                 }
-                Either::Left(Either::Left(Some(Err(error)))) => return End::Failed(error),
-                Either::Left(Either::Right(())) => return End::Asked,
-                Either::Right(()) if self.listing.is_some() => return End::Endless,
-                Either::Right(()) => return End::Silent,
+                Some(Err(error)) => return StreamEnd::Failed(error),
             };
             self.shown += 1;
             let Some(event) = event::read(&line, &reflector.watched.resource, &self.cut.fields)
@@ -224,7 +243,7 @@ impl Watch<'_> {
                 return self.torn(&line).await;
             };
             let listed = self.listing.is_none();
-            if let Some(end) = self.take(event, course) {
+            if let Some(end) = self.take(event, state) {
                 return end;
             }
             if listed {
@@ -237,20 +256,22 @@ impl Watch<'_> {
     }
 
     /// A line that cannot be read: if nothing follows, the connection broke in the middle of it.
-    async fn torn(&mut self, line: &str) -> End {
+    async fn torn(&mut self, line: &str) -> StreamEnd {
         let clock = self.reflector.means.seams.clock;
         match clock.within(LATE, self.lines.next()).await {
-            Some(None) => End::Failed(ApiError::Unreachable("the answer broke off".to_owned())),
-            Some(Some(Err(error))) => End::Failed(error),
+            Some(None) => {
+                StreamEnd::Failed(ApiError::Unreachable("the answer broke off".to_owned()))
+            }
+            Some(Some(Err(error))) => StreamEnd::Failed(error),
             Some(Some(Ok(_))) | None => {
-                End::Unreadable(format!("a line begins with {:?}", clean(line, 60)))
+                StreamEnd::Unreadable(format!("a line begins with {:?}", clean(line, 60)))
             }
         }
     }
 
     /// Takes in one event; answers how the watch ends, if it does.
-    fn take(&mut self, event: Event, course: &mut ReflectorState) -> Option<End> {
-        let feed = &self.reflector.feed;
+    fn take(&mut self, event: Event, state: &mut ReflectorState) -> Option<StreamEnd> {
+        let shared = &self.reflector.shared;
         let origin = match self.listing {
             Some(_) => Origin::List,
             None => Origin::Watch,
@@ -258,39 +279,39 @@ impl Watch<'_> {
         match event {
             Event::Shown(object) => {
                 let version = object.metadata.resource_version.clone();
-                feed.show(object, self.cut.edition, origin);
-                self.pass(course, &version);
+                shared.show(object, self.cut.edition, origin);
+                self.pass(state, &version);
             }
             Event::Gone(object) => {
                 let version = object.metadata.resource_version.clone();
-                feed.delete(object);
-                self.pass(course, &version);
+                shared.delete(object);
+                self.pass(state, &version);
             }
             Event::Bookmark { version, end } => {
                 let number = version.parse().unwrap_or(0);
                 if let (Some(at_least), true) = (self.listing, end) {
                     if number < at_least {
-                        return Some(End::Older(number, at_least));
+                        return Some(StreamEnd::Older(number, at_least));
                     }
                     self.listing = None;
-                    feed.end_list(number, self.asked);
-                    course.reached(&version);
+                    shared.end_list(number, self.asked);
+                    state.reached(&version);
                 } else if self.listing.is_none() {
-                    feed.reach(number);
-                    course.reached(&version);
+                    shared.reach(number);
+                    state.reached(&version);
                 }
             }
-            Event::Error(error) if error.code() == Some(410) => return Some(End::Expired),
-            Event::Error(error) => return Some(End::Failed(error)),
+            Event::Error(error) if error.code() == Some(410) => return Some(StreamEnd::Expired),
+            Event::Error(error) => return Some(StreamEnd::Failed(error)),
             Event::Unknown => {}
         }
         None
     }
 
     /// The watch has come to `version`. Before its end, the objects of a list say nothing of that.
-    fn pass(&self, course: &mut ReflectorState, version: &str) {
+    fn pass(&self, state: &mut ReflectorState, version: &str) {
         if self.listing.is_none() {
-            course.reached(version);
+            state.reached(version);
         }
     }
 }
@@ -302,20 +323,26 @@ fn refuses(error: &ApiError) -> bool {
 }
 
 /// What went wrong, in a sentence; none if nothing did that people want to hear of.
-fn words(end: &End) -> Option<String> {
+fn words(end: &StreamEnd) -> Option<String> {
     Some(match end {
         // This is common: the next request repairs it.
-        End::Listed(_) | End::Closed | End::Expired | End::Asked | End::Refused => return None,
-        End::Short => "the server closes each watch at once".to_owned(),
-        End::Silent => "the connection was dead".to_owned(),
-        End::Endless => "the server does not say that its list is complete".to_owned(),
-        End::Unreadable(what) => format!("the answer cannot be read: {what}"),
-        End::Older(this, that) => {
+        StreamEnd::Listed(_)
+        | StreamEnd::Closed
+        | StreamEnd::Expired
+        | StreamEnd::Asked
+        | StreamEnd::Refused => return None,
+        StreamEnd::Short => "the server closes each watch at once".to_owned(),
+        StreamEnd::Silent => "the connection was dead".to_owned(),
+        StreamEnd::Endless => "the server does not say that its list is complete".to_owned(),
+        StreamEnd::Unreadable(what) => format!("the answer cannot be read: {what}"),
+        StreamEnd::Older(this, that) => {
             format!("the list is of version {this}, but version {that} has been seen")
         }
-        End::Absent => "the cluster does not serve it; it counts as empty until it does".to_owned(),
-        End::Failed(error) => {
-            let hint = error.refusal().map_or("", Refusal::hint);
+        StreamEnd::Absent => {
+            "the cluster does not serve it; it counts as empty until it does".to_owned()
+        }
+        StreamEnd::Failed(error) => {
+            let hint = error.refusal().map_or("", RefusedBy::hint);
             format!("{}{hint}", clean(&Chain(error).to_string(), TEXT))
         }
     })
@@ -335,7 +362,7 @@ mod tests {
             );
             let error = ApiError::from_status(403, None, body.as_bytes());
             assert_eq!(
-                words(&End::Failed(error)).unwrap(),
+                words(&StreamEnd::Failed(error)).unwrap(),
                 format!("API server answered 403 Forbidden: {want}")
             );
         }

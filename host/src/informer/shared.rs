@@ -11,32 +11,42 @@ mod subscribers;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-pub use notification::{Known, Notification, Origin};
-pub use state::Phase;
-pub(super) use state::State;
+pub use notification::{KnownVersion, Notification, Origin};
+pub use state::InformerPhase;
+pub(super) use state::InformerState;
 
 use super::store::{Change, FieldSet, Shown, Store};
-use super::version_snapshot::{Name, VersionSnapshot};
+use super::version_snapshot::{NameHash, VersionSnapshot};
 use crate::memory::Account;
 use crate::object::{Fields, Key, Object};
 use crate::selector::LabelSelector;
-use charges::Share;
+use charges::SubscriberShare;
 use subscribers::{Subscriber, Subscribers};
 
-/// Who is told.
-pub type Handler = Box<dyn Fn(Notification<'_>) + Send + Sync>;
+/// Is told what an informer sees (`ResourceEventHandler` of client-go).
+pub trait EventHandler: Send + Sync {
+    /// Called under the lock of the informer's store, in the order of the changes.
+    fn on_notification(&self, news: Notification<'_>);
+}
+
+#[cfg(test)]
+impl<F: Fn(Notification<'_>) + Send + Sync> EventHandler for F {
+    fn on_notification(&self, news: Notification<'_>) {
+        self(news);
+    }
+}
 
 /// One informer's store and subscribers.
 pub(super) struct SharedInformer {
     store: Mutex<Store>,
     subscribers: Subscribers,
     ids: AtomicU64,
-    state: watch::Sender<State>,
+    state: watch::Sender<InformerState>,
     /// Rings when everything is to be listed again.
     again: Notify,
     divergences: AtomicU64,
@@ -44,9 +54,9 @@ pub(super) struct SharedInformer {
 
 /// A subscriber's name, and what it waits for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ticket {
+pub(super) struct Registration {
     pub(super) id: u64,
-    /// An edition of the fields: see [`State::listed`].
+    /// An edition of the fields: see [`InformerState::listed`].
     pub(super) needs: u32,
 }
 
@@ -58,7 +68,7 @@ impl SharedInformer {
             store: Mutex::new(store),
             subscribers: Subscribers::default(),
             ids: AtomicU64::new(0),
-            state: watch::channel(State::starting()).0,
+            state: watch::channel(InformerState::starting()).0,
             again: Notify::new(),
             divergences: AtomicU64::new(0),
         }
@@ -66,9 +76,14 @@ impl SharedInformer {
 
     /// From now on `heard` is told of every change, and first of all that is there: once everything was
     /// listed with `fields`. A share of the store counts on `account`.
-    pub(super) fn join(&self, fields: Fields, heard: Handler, account: &Account) -> Ticket {
+    pub(super) fn join(
+        &self,
+        fields: Fields,
+        handler: Box<dyn EventHandler>,
+        account: &Account,
+    ) -> Registration {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let kept = store.cut();
         if !kept.fields.covers(&fields) {
             store.keep(Fields::clone(&kept.fields).union(fields.clone()));
@@ -76,23 +91,23 @@ impl SharedInformer {
                 self.again.notify_one();
             }
         }
-        let State { phase, listed, .. } = *self.state.borrow();
+        let InformerState { phase, listed, .. } = *self.state.borrow();
         let covered = listed == kept.edition && store.cut().edition == kept.edition;
         let subscriber = Subscriber {
             id,
             fields,
             needs: store.cut().edition,
             hears: AtomicBool::new(false),
-            heard,
-            share: Mutex::new(Share::on(account)),
+            handler,
+            share: Mutex::new(SubscriberShare::on(account)),
         };
         let needs = subscriber.needs;
-        if phase == Phase::Synced && covered || phase == Phase::Absent {
+        if phase == InformerPhase::Synced && covered || phase == InformerPhase::Absent {
             subscriber.begin(&store);
         }
         self.subscribers.add(subscriber);
         self.share_out(&store);
-        Ticket { id, needs }
+        Registration { id, needs }
     }
 
     /// Tells it no more. If the others read less than it did, everything is listed again with what they read.
@@ -105,7 +120,7 @@ impl SharedInformer {
             self.list_again();
         }
         // It may leave while it is told, under the store's lock. Then the next change of the store is shared out.
-        if let Ok(store) = self.store.try_lock() {
+        if let Some(store) = self.store.try_lock() {
             self.share_out(&store);
         }
     }
@@ -124,18 +139,18 @@ impl SharedInformer {
     }
 
     /// How far the informer is.
-    pub(super) fn state(&self) -> watch::Receiver<State> {
+    pub(super) fn state(&self) -> watch::Receiver<InformerState> {
         self.state.subscribe()
     }
 
     /// How far the informer is now.
-    pub(super) fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> InformerPhase {
         self.state.borrow().phase
     }
 
     /// What is kept of objects.
     pub(super) fn cut(&self) -> FieldSet {
-        self.store().cut()
+        self.store.lock().cut()
     }
 
     /// So many objects are not as on the server: everything is to be listed again.
@@ -161,23 +176,23 @@ impl SharedInformer {
     }
 
     /// Waits until everything is to be listed again.
-    pub(super) async fn asked(&self) {
+    pub(super) async fn relist_requested(&self) {
         self.again.notified().await;
     }
 
     /// Reads one object.
     pub(super) fn get(&self, key: &Key) -> Option<Object> {
-        self.store().get(key).cloned()
+        self.store.lock().get(key).cloned()
     }
 
     /// Shows one object to `then`, under the store's lock.
     pub(super) fn look<T>(&self, key: &Key, then: impl FnOnce(Option<&Object>) -> T) -> T {
-        then(self.store().get(key))
+        then(self.store.lock().get(key))
     }
 
     /// Reads the objects in `namespace`, or everywhere, that `selector` selects.
     pub(super) fn list(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
-        let mut objects = self.store().find(namespace, selector.equality());
+        let mut objects = self.store.lock().find(namespace, selector.equality());
         // The selector is the guest's: it is not judged while others wait for the lock.
         objects.retain(|object| selector.selects(&object.metadata.labels));
         objects
@@ -185,48 +200,48 @@ impl SharedInformer {
 
     /// Some object that passes.
     pub(super) fn find(&self, passes: impl Fn(&Object) -> bool) -> Option<Object> {
-        let store = self.store();
+        let store = self.store.lock();
         store.objects().find(|object| passes(object)).cloned()
     }
 
     /// The objects that have the owner with this UID.
     pub(super) fn owned_by(&self, uid: &str) -> Vec<Object> {
-        self.store().owned_by(uid)
+        self.store.lock().owned_by(uid)
     }
 
     /// How many objects there are.
     pub(super) fn size(&self) -> (usize, usize) {
-        self.store().size()
+        self.store.lock().size()
     }
 
     /// How far the watch has come.
     pub(super) fn passed(&self) -> u64 {
-        self.store().passed()
+        self.store.lock().passed()
     }
 
-    /// What is not as the census says, and should be.
-    pub(super) fn suspects(&self, census: &VersionSnapshot) -> HashSet<Name> {
-        census.suspects(self.store().objects())
+    /// What is not as the snapshot says, and should be.
+    pub(super) fn suspects(&self, snapshot: &VersionSnapshot) -> HashSet<NameHash> {
+        snapshot.suspects(self.store.lock().objects())
     }
 
-    /// Whether there is nothing that is not as the census says. Then nothing older becomes true again.
-    pub(super) fn meets(&self, census: &VersionSnapshot) -> bool {
-        let mut store = self.store();
-        let meets = census.suspects(store.objects()).is_empty();
+    /// Whether there is nothing that is not as the snapshot says. Then nothing older becomes true again.
+    pub(super) fn meets(&self, snapshot: &VersionSnapshot) -> bool {
+        let mut store = self.store.lock();
+        let meets = snapshot.suspects(store.objects()).is_empty();
         if meets {
-            store.is_level(census.version());
+            store.is_level(snapshot.version());
         }
         meets
     }
 
     /// A list must be at least as new as this.
     pub(super) fn highest(&self) -> u64 {
-        self.store().highest()
+        self.store.lock().highest()
     }
 
     /// A list begins; answers what is to be kept of its objects.
     pub(super) fn begin_list(&self) -> FieldSet {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         // Who has left reads nothing any more.
         if let Some(all) = self.subscribers.fields() {
             store.keep(all);
@@ -235,27 +250,30 @@ impl SharedInformer {
         store.cut()
     }
 
-    /// The list is no good.
+    /// The list is not good.
     pub(super) fn drop_list(&self) {
-        self.store().drop_list();
+        self.store.lock().drop_list();
     }
 
     /// The list is complete, and was true at `version`. If it is of the newest state that there was when it was
     /// `asked` for, this says when that was.
     pub(super) fn end_list(&self, version: u64, asked: Option<Instant>) {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let listed = store.listing().unwrap_or(0);
         for shown in store.end_list(version) {
-            self.tell_shown(&shown, version, Origin::List, false);
+            self.notify_shown(&shown, version, Origin::List, false);
         }
         self.share_out(&store);
-        let waiting = self.subscribers.all().into_iter();
-        let waiting = waiting.filter(|one| one.needs <= listed && !one.hears());
+        let waiting = self
+            .subscribers
+            .all()
+            .into_iter()
+            .filter(|one| one.needs <= listed && !one.hears());
         waiting.for_each(|one| one.begin(&store));
-        let phase = Phase::Synced;
+        let phase = InformerPhase::Synced;
         self.state.send_modify(|state| {
             let asked = asked.or(state.asked);
-            *state = State {
+            *state = InformerState {
                 phase,
                 listed,
                 asked,
@@ -266,40 +284,40 @@ impl SharedInformer {
     /// A watch or a list shows an object, cut to the fields of this edition.
     pub(super) fn show(&self, object: Object, edition: u32, origin: Origin) {
         let version = object.metadata.version();
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let late = origin == Origin::Watch && version < store.passed();
         let shown = store.show(object, edition);
         self.weigh(&store);
-        self.tell_shown(&shown, version, origin, late);
+        self.notify_shown(&shown, version, origin, late);
     }
 
     /// A watch shows that an object is gone.
     pub(super) fn delete(&self, object: Object) {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let shown = store.delete(object);
         self.weigh(&store);
         if let Shown::Changed(change) = shown {
-            self.tell(Notification::Changed(&change, Origin::Watch), None);
+            self.notify(Notification::Changed(&change, Origin::Watch), None);
         }
     }
 
     /// The watch has shown everything up to `version`.
     pub(super) fn reach(&self, version: u64) {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         store.reach(version);
         self.weigh(&store);
     }
 
     /// The kind is not served: there is nothing.
     pub(super) fn absent(&self) {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         for shown in store.clear() {
-            self.tell_shown(&shown, 0, Origin::Watch, false);
+            self.notify_shown(&shown, 0, Origin::Watch, false);
         }
         self.share_out(&store);
         let waiting = self.subscribers.all();
         waiting.iter().for_each(|one| one.begin(&store));
-        let phase = Phase::Absent;
+        let phase = InformerPhase::Absent;
         self.state.send_modify(|state| state.phase = phase);
     }
 
@@ -313,7 +331,7 @@ impl SharedInformer {
     ) -> T {
         let cut = self.cut();
         let object = object.cut_to(&cut.fields);
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let change = store.learn(object, cut.edition);
         self.weigh(&store);
         self.share(by, change.as_ref(), take_in)
@@ -327,7 +345,7 @@ impl SharedInformer {
         at: u64,
         take_in: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
-        let mut store = self.store();
+        let mut store = self.store.lock();
         let change = store.forget(key, uid, at);
         self.weigh(&store);
         self.share(by, change.as_ref(), take_in)
@@ -340,37 +358,33 @@ impl SharedInformer {
         take_in: impl FnOnce(Option<&Change>) -> T,
     ) -> T {
         if let Some(change) = change {
-            self.tell(Notification::Changed(change, Origin::Answer), Some(by));
+            self.notify(Notification::Changed(change, Origin::Answer), Some(by));
         }
         take_in(change)
     }
 
-    fn tell_shown(&self, shown: &Shown, version: u64, origin: Origin, late: bool) {
+    fn notify_shown(&self, shown: &Shown, version: u64, origin: Origin, late: bool) {
         match shown {
-            Shown::Changed(change) => self.tell(Notification::Changed(change, origin), None),
+            Shown::Changed(change) => self.notify(Notification::Changed(change, origin), None),
             Shown::Known(held) => {
-                let known = Known {
+                let known = KnownVersion {
                     held: held.clone(),
                     version,
                     origin,
                     late,
                 };
-                self.tell(Notification::Known(&known), None);
+                self.notify(Notification::Known(&known), None);
             }
             Shown::Nothing => {}
         }
     }
 
-    fn tell(&self, news: Notification<'_>, but: Option<u64>) {
+    fn notify(&self, news: Notification<'_>, but: Option<u64>) {
         // One who is told may drop its subscription.
         for subscriber in self.subscribers.all() {
             if subscriber.hears() && Some(subscriber.id) != but {
-                (subscriber.heard)(news);
+                subscriber.handler.on_notification(news);
             }
         }
-    }
-
-    fn store(&self) -> MutexGuard<'_, Store> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,7 +5,7 @@
 //! - Answers to the host's own requests are in it at once, ahead of the watch.
 //! - A list is taken in object by object, so it needs no second store; what it does not name goes at
 //!   its end.
-//! - Every change says what was there before, so whoever loses an object hears of it too.
+//! - Every change says what was there before, so a subscriber that loses an object hears of it too.
 
 mod find;
 mod index;
@@ -18,7 +18,7 @@ mod tombstones;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::object::{Fields, Key, Object};
 use index::Index;
 use interner::Interner;
@@ -30,9 +30,9 @@ use tombstones::Tombstones;
 /// Objects by namespace and name.
 #[derive(Debug, Default)]
 pub(super) struct Store {
-    objects: BTreeMap<Key, Held>,
+    objects: BTreeMap<Key, StoredObject>,
     index: Index,
-    pool: Interner,
+    interner: Interner,
     gone: Tombstones,
     /// Up to here the watch has shown everything.
     passed: u64,
@@ -59,7 +59,7 @@ pub(super) struct FieldSet {
 }
 
 #[derive(Debug)]
-struct Held {
+struct StoredObject {
     object: Object,
     /// The version that a watch or a list showed; 0 if only an answer did.
     shown: u64,
@@ -114,18 +114,21 @@ impl Store {
 
     /// How many there are, and the bytes of their JSON as it is held.
     pub(super) fn size(&self) -> (usize, usize) {
-        (self.objects.len(), self.index.bytes() + self.pool.size())
+        (
+            self.objects.len(),
+            self.index.bytes() + self.interner.size(),
+        )
     }
 
     /// The bytes that it takes, about.
     pub(super) fn weight(&self) -> usize {
-        self.index.weight() + self.pool.size()
+        self.index.weight() + self.interner.size()
     }
 
     /// The bytes that it would take with nothing but `fields`, at most. All objects are looked through for that.
     pub(super) fn weight_of(&self, fields: &Fields) -> usize {
         let objects = self.objects().map(|object| object.weight_of(fields));
-        objects.sum::<usize>() + self.pool.size()
+        objects.sum::<usize>() + self.interner.size()
     }
 
     /// What is kept of objects from now on.
@@ -163,10 +166,7 @@ impl Store {
 
     /// A list must be at least as new as this.
     pub(super) fn highest(&self) -> u64 {
-        match bugs::is(Bug::RelistsGoBack) {
-            true => 0,
-            false => self.highest,
-        }
+        bug!(RelistsGoBack, self.highest, 0)
     }
 
     /// A list begins: what it does not name until its end is gone.
@@ -179,7 +179,7 @@ impl Store {
         });
     }
 
-    /// The list is no good. What it has shown stays: it was newer than what was there.
+    /// The list is not good. What it has shown stays: it was newer than what was there.
     pub(super) fn drop_list(&mut self) {
         self.listing = None;
     }
@@ -191,7 +191,7 @@ impl Store {
         let mut all: Vec<Shown> = doubtful
             .map(|(object, edition)| self.put(object, edition))
             .collect();
-        let missing = |held: &Held| {
+        let missing = |held: &StoredObject| {
             // An answer may show what is newer than the list. Who can leave without being deleted
             // comes back by the watch, or not at all.
             let newer = version > 0 && held.object.metadata.version() > version;
@@ -201,9 +201,7 @@ impl Store {
         let missing: Vec<Key> = missing.map(|(key, _)| key.clone()).collect();
         let gone = missing.iter().map(|key| self.take_out(key, version));
         let gone: Vec<Shown> = gone.collect();
-        if !bugs::is(Bug::RelistsLoseTombstones) {
-            all.extend(gone);
-        }
+        bug!(RelistsLoseTombstones, all.extend(gone), ());
         self.reach(version);
         all
     }
@@ -223,7 +221,7 @@ impl Store {
             .as_ref()
             .is_some_and(|name| !object.metadata.has_finalizer(name))
         {
-            return self.left(&object);
+            return self.remove_named(&object);
         }
         if self.gone.covers(&object.metadata.uid, version) {
             return Shown::Nothing;
@@ -240,13 +238,13 @@ impl Store {
     }
 
     /// A watch shows that an object is gone, or has left what the informer looks for. Also if it was never
-    /// shown: whoever made it may count on it.
+    /// shown: its writer may count on it.
     pub(super) fn delete(&mut self, object: Object) -> Shown {
         let (uid, version) = (&object.metadata.uid, object.metadata.version());
         let known = self.gone.covers(uid, version) || version <= self.level;
         self.pass(version);
         self.gone.add(uid, version);
-        match self.left(&object) {
+        match self.remove_named(&object) {
             Shown::Nothing if !known && !self.selective => Shown::Changed(Change {
                 old: Some(object),
                 new: None,
@@ -271,7 +269,7 @@ impl Store {
                 let list = old.map_or(0, |held| held.list);
                 let same = old.filter(|held| held.object.metadata.uid == object.metadata.uid);
                 let shown = same.map_or(0, |held| held.shown);
-                let held = Held {
+                let held = StoredObject {
                     object,
                     shown,
                     list,
@@ -317,12 +315,19 @@ impl Store {
             if held.object.metadata.uid == object.metadata.uid {
                 held.shown = held.shown.max(version);
             }
-            let goes_back = bugs::is(Bug::RelistsGoBack) && self.listing.is_some()
-                || bugs::is(Bug::AnswersAreDroppedEarly)
-                    && held.shown < held.object.metadata.version();
-            if !goes_back && !is_newer(&object, &held.object) {
+            let is_older = || !is_newer(&object, &held.object);
+            let is_old = bug!(
+                RelistsGoBack,
+                bug!(
+                    AnswersAreDroppedEarly,
+                    is_older(),
+                    is_older() && held.shown >= held.object.metadata.version()
+                ),
+                is_older() && self.listing.is_none()
+            );
+            if is_old {
                 if held.edition < edition && is_same(&object, &held.object) {
-                    self.pool.pack(&mut object);
+                    self.interner.pack(&mut object);
                     self.index.recut(&held.object, &object);
                     held.object = object;
                     held.edition = edition;
@@ -330,7 +335,7 @@ impl Store {
                 return Shown::Known(held.object.clone());
             }
         }
-        let held = Held {
+        let held = StoredObject {
             object,
             shown: version,
             list: self.lists,
@@ -339,11 +344,11 @@ impl Store {
         Shown::Changed(self.insert(held))
     }
 
-    fn insert(&mut self, mut held: Held) -> Change {
-        self.pool.share(&mut held.object);
-        // Whoever hears of it reads it at once.
+    fn insert(&mut self, mut held: StoredObject) -> Change {
+        self.interner.share(&mut held.object);
+        // A subscriber reads it at once.
         let new = held.object.clone();
-        self.pool.pack(&mut held.object);
+        self.interner.pack(&mut held.object);
         let (key, kept) = (new.metadata.key.clone(), held.object.clone());
         let old = self.objects.insert(key, held).map(|held| held.object);
         if let Some(old) = &old {
@@ -362,7 +367,7 @@ impl Store {
     }
 
     /// Takes out what has the name of `object`, unless that is newer.
-    fn left(&mut self, object: &Object) -> Shown {
+    fn remove_named(&mut self, object: &Object) -> Shown {
         let (key, version) = (object.metadata.key.clone(), object.metadata.version());
         let Some(held) = self.objects.get(&key) else {
             return Shown::Nothing;

@@ -11,11 +11,12 @@ mod sharing;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use windlass_apiserver::body::Body;
 use windlass_apiserver::faults::{Fault, Matcher, Switch};
@@ -42,7 +43,7 @@ pub(crate) struct World {
 
 /// What a subscriber heard.
 #[derive(Clone, Default)]
-struct Ears {
+struct RecordingHandler {
     heard: Arc<Mutex<Vec<String>>>,
     /// The highest version of each UID.
     versions: Arc<Mutex<HashMap<String, u64>>>,
@@ -68,7 +69,7 @@ impl tower_service::Service<http::Request<kube::client::Body>> for Spy {
         if uri.contains("watch=true") {
             assert_eq!(request.headers()["accept-encoding"], "identity");
         }
-        self.1.lock().unwrap().push(uri);
+        self.1.lock().push(uri);
         let server = self.0.clone();
         Box::pin(async move { Ok(server.handle(request).await) })
     }
@@ -164,12 +165,16 @@ impl World {
         });
     }
 
-    fn subscribe(&self, watched: Watched) -> (Subscription, Ears) {
+    fn subscribe(&self, watched: InformerKey) -> (Subscription, RecordingHandler) {
         self.subscribe_to(watched, &[])
     }
 
     /// A subscriber that reads only these fields.
-    fn subscribe_to(&self, watched: Watched, fields: &[&str]) -> (Subscription, Ears) {
+    fn subscribe_to(
+        &self,
+        watched: InformerKey,
+        fields: &[&str],
+    ) -> (Subscription, RecordingHandler) {
         self.subscribe_on(&Account::unlimited(), watched, fields)
     }
 
@@ -177,25 +182,21 @@ impl World {
     fn subscribe_on(
         &self,
         account: &Account,
-        watched: Watched,
+        watched: InformerKey,
         fields: &[&str],
-    ) -> (Subscription, Ears) {
+    ) -> (Subscription, RecordingHandler) {
         let fields = Fields::parse(fields.iter().copied()).unwrap();
-        let ears = Ears::default();
-        let heard = ears.clone();
-        let subscription = self.informers.subscribe(
-            watched,
-            fields,
-            Box::new(move |news| heard.hear(news)),
-            account,
-        );
-        (subscription, ears)
+        let handler = RecordingHandler::default();
+        let subscription =
+            self.informers
+                .subscribe(watched, fields, Box::new(handler.clone()), account);
+        (subscription, handler)
     }
 
     /// Waits for what must come within ten minutes.
     pub(crate) async fn within<T>(&self, future: impl Future<Output = T>) -> T {
         let patience = self.seams.clock.within(600 * SECOND, future).await;
-        patience.unwrap_or_else(|| panic!("it never came: {:?}", self.asked.lock().unwrap()))
+        patience.unwrap_or_else(|| panic!("it never came: {:?}", self.asked.lock()))
     }
 
     pub(crate) async fn wait(&self, duration: Duration) {
@@ -204,7 +205,7 @@ impl World {
 
     /// How many requests of each kind there were: streamed lists, pages, watches.
     fn requests(&self) -> (usize, usize, usize) {
-        let asked = self.asked.lock().unwrap();
+        let asked = self.asked.lock();
         let count = |wanted: &dyn Fn(&str) -> bool| asked.iter().filter(|uri| wanted(uri)).count();
         let streamed = |uri: &str| uri.contains("sendInitialEvents");
         (
@@ -215,14 +216,14 @@ impl World {
     }
 }
 
-impl Ears {
-    fn hear(&self, news: Notification<'_>) {
+impl EventHandler for RecordingHandler {
+    fn on_notification(&self, news: Notification<'_>) {
         let Notification::Changed(change, origin) = news else {
             return;
         };
         if let Some(new) = &change.new {
             let (uid, version) = (new.metadata.uid.to_string(), new.metadata.version());
-            let before = self.versions.lock().unwrap().insert(uid, version);
+            let before = self.versions.lock().insert(uid, version);
             assert!(before < Some(version), "back in time");
         }
         let named = |object: &Option<Object>, sign: char| {
@@ -237,13 +238,15 @@ impl Ears {
             Origin::Watch => "~",
             Origin::Answer => "!",
         };
-        self.heard.lock().unwrap().push(text + from);
+        self.heard.lock().push(text + from);
     }
+}
 
+impl RecordingHandler {
     /// What was heard since the last time: `+a` came by a list, `-a+a~` changed by the watch, `-a!` is
     /// gone by an answer to somebody else.
     fn told(&self) -> String {
-        let mut heard = std::mem::take(&mut *self.heard.lock().unwrap());
+        let mut heard = std::mem::take(&mut *self.heard.lock());
         if heard.iter().all(|one| !one.ends_with(['~', '!'])) {
             heard.sort();
         }
@@ -251,8 +254,8 @@ impl Ears {
     }
 }
 
-pub(crate) fn config_maps() -> Watched {
-    Watched {
+pub(crate) fn config_maps() -> InformerKey {
+    InformerKey {
         resource: Resource {
             group: String::new(),
             version: "v1".into(),
@@ -282,14 +285,14 @@ fn names(subscription: &Subscription) -> String {
 async fn a_list_streams_and_goes_on_as_a_watch() {
     let world = World::new();
     world.create("a").await;
-    let (maps, ears) = world.subscribe(config_maps());
+    let (maps, handler) = world.subscribe(config_maps());
     world.within(maps.synced()).await;
-    assert_eq!(ears.told(), "+a");
+    assert_eq!(handler.told(), "+a");
     world.create("b").await;
     world.change("a", "1").await;
     world.delete("b").await;
     world.wait(SECOND).await;
-    assert_eq!(ears.told(), "+b~ -a+a~ -b~");
+    assert_eq!(handler.told(), "+b~ -a+a~ -b~");
     assert_eq!(names(&maps), "a");
     assert_eq!(world.requests(), (1, 0, 0));
 }
@@ -297,14 +300,14 @@ async fn a_list_streams_and_goes_on_as_a_watch() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_goes_on_after_the_time_that_was_asked_for() {
     let world = World::new();
-    let (maps, ears) = world.subscribe(config_maps());
+    let (maps, handler) = world.subscribe(config_maps());
     world.within(maps.synced()).await;
     for name in ["a", "b", "c"] {
         world.wait(601 * SECOND).await;
         world.create(name).await;
     }
     world.wait(SECOND).await;
-    assert_eq!(ears.told(), "+a~ +b~ +c~");
+    assert_eq!(handler.told(), "+a~ +b~ +c~");
     let (streams, pages, watches) = world.requests();
     assert_eq!((streams, pages), (1, 0), "no new list");
     assert!(
@@ -318,12 +321,12 @@ async fn objects_that_enter_and_leave_the_selector_come_and_go() {
     let world = World::new();
     world.create("a").await;
     world.create("b").await;
-    let (maps, ears) = world.subscribe(Watched {
+    let (maps, handler) = world.subscribe(InformerKey {
         label_selector: Some("app=a".into()),
         ..config_maps()
     });
     world.within(maps.synced()).await;
-    assert_eq!(ears.told(), "+a");
+    assert_eq!(handler.told(), "+a");
     for (name, app) in [("b", "a"), ("a", "c")] {
         let change = json!({ "metadata": { "labels": { "app": app } } });
         world
@@ -331,5 +334,5 @@ async fn objects_that_enter_and_leave_the_selector_come_and_go() {
             .await;
     }
     world.wait(SECOND).await;
-    assert_eq!(ears.told(), "+b~ -a~");
+    assert_eq!(handler.told(), "+b~ -a~");
 }

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
-use super::reflector::query::{self, Page};
-use super::{Means, Watched};
+use super::reflector::query::{self, ListQuery};
+use super::{InformerDependencies, InformerKey};
 use crate::api::{Accept, ApiError, Request};
 use crate::object::{Key, Object};
 
@@ -15,7 +15,7 @@ use crate::object::{Key, Object};
 const PAGE: usize = 1000;
 
 /// The digest of a name.
-pub(super) type Name = u64;
+pub(super) type NameHash = u64;
 
 /// A consistent list, in numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,19 +23,19 @@ pub(super) struct VersionSnapshot {
     /// When it was true.
     version: u64,
     /// The versions of the objects.
-    objects: HashMap<Name, u64>,
+    objects: HashMap<NameHash, u64>,
 }
 
 #[derive(Deserialize)]
-struct List {
-    metadata: About,
+struct MetadataList {
+    metadata: ListMeta,
     /// Null if there are none: so kube-apiserver writes a list of metadata.
     items: Option<Vec<Item>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct About {
+struct ListMeta {
     resource_version: String,
     #[serde(rename = "continue", default)]
     token: String,
@@ -43,13 +43,13 @@ struct About {
 
 #[derive(Deserialize)]
 struct Item {
-    metadata: Counted,
+    metadata: ItemMeta,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
-struct Counted {
+struct ItemMeta {
     namespace: Option<String>,
     name: String,
     resource_version: String,
@@ -61,22 +61,24 @@ impl VersionSnapshot {
     ///
     /// # Errors
     /// The server could not be asked.
-    pub(super) async fn take(watched: &Watched, means: &Means) -> Result<Self, ApiError> {
-        let (mut census, mut token) = (Self::default(), String::new());
+    pub(super) async fn take(
+        watched: &InformerKey,
+        means: &InformerDependencies,
+    ) -> Result<Self, ApiError> {
+        let (mut snapshot, mut token) = (Self::default(), String::new());
         loop {
-            let page = Page {
+            let page = ListQuery {
                 at_least: None,
                 limit: PAGE,
                 token: &token,
             };
             let uri = query::page(watched, page);
             let uri = uri.map_err(|error| ApiError::Garbled(error.to_string()))?;
-            let list: List = means
+            let list: MetadataList = means
                 .api
                 .fetch(Request::list(uri, Accept::Metadata))
                 .await?;
-            let items = list.items.into_iter().flatten();
-            let items = items.map(|item| item.metadata);
+            let items = list.items.into_iter().flatten().map(|item| item.metadata);
             let wanted = items.filter(|item| match &watched.finalizer {
                 Some(finalizer) => item.finalizers.contains(finalizer),
                 None => true,
@@ -84,12 +86,12 @@ impl VersionSnapshot {
             for item in wanted {
                 let version = item.resource_version.parse().unwrap_or(0);
                 let name = digest(item.namespace.as_deref(), &item.name);
-                census.objects.insert(name, version);
+                snapshot.objects.insert(name, version);
             }
-            census.version = list.metadata.resource_version.parse().unwrap_or(0);
+            snapshot.version = list.metadata.resource_version.parse().unwrap_or(0);
             token = list.metadata.token;
             if token.is_empty() {
-                return Ok(census);
+                return Ok(snapshot);
             }
         }
     }
@@ -101,7 +103,7 @@ impl VersionSnapshot {
 
     /// The objects that are not the same in a store that holds `held`. What is newer there is as it
     /// should be.
-    pub(super) fn suspects<'a>(&self, held: impl Iterator<Item = &'a Object>) -> HashSet<Name> {
+    pub(super) fn suspects<'a>(&self, held: impl Iterator<Item = &'a Object>) -> HashSet<NameHash> {
         let mut missing = self.objects.clone();
         let mut suspects = HashSet::new();
         for object in held {
@@ -116,12 +118,12 @@ impl VersionSnapshot {
     }
 }
 
-fn name_of(key: &Key) -> Name {
+fn name_of(key: &Key) -> NameHash {
     digest(key.namespace.as_deref(), &key.name)
 }
 
 /// FNV-1a over namespace and name, as the API server's own check of its caches does it (KEP-4988).
-fn digest(namespace: Option<&str>, name: &str) -> Name {
+fn digest(namespace: Option<&str>, name: &str) -> NameHash {
     let parts = [namespace.unwrap_or_default(), "/", name];
     fnv(parts.into_iter().flat_map(str::bytes))
 }
@@ -144,7 +146,7 @@ mod tests {
 
     #[test]
     fn only_what_the_store_should_know_by_then_is_suspect() {
-        let census = VersionSnapshot {
+        let snapshot = VersionSnapshot {
             version: 20,
             objects: [("same", 5), ("stale", 9), ("newer", 7), ("lost", 3)]
                 .map(|(name, version)| (digest(None, name), version))
@@ -157,7 +159,7 @@ mod tests {
             object("ghost", 4),
             object("born", 22),
         ];
-        let suspects = census.suspects(held.iter());
+        let suspects = snapshot.suspects(held.iter());
         let want = ["stale", "ghost", "lost"].map(|name| digest(None, name));
         assert_eq!(suspects, HashSet::from(want));
         assert!(VersionSnapshot::default().suspects([].iter()).is_empty());
@@ -167,7 +169,7 @@ mod tests {
     fn a_list_of_nothing_is_read_in_all_its_forms() {
         for items in ["", r#", "items": null"#, r#", "items": []"#] {
             let text = format!(r#"{{ "metadata": {{ "resourceVersion": "7" }}{items} }}"#);
-            let list: List = serde_json::from_str(&text).unwrap();
+            let list: MetadataList = serde_json::from_str(&text).unwrap();
             assert_eq!(list.items.into_iter().flatten().count(), 0, "{text}");
         }
     }

@@ -1,16 +1,15 @@
 //! What hosts tell each other by a plugin's Lease: the crashes that its component was at work in.
 //!
-//! - It is an annotation beside what the Lease is for. Whoever writes the Lease keeps it, and takes in what is new: it
+//! - It is an annotation beside what the Lease is for. A writer of the Lease keeps it, and takes in what is new: it
 //!   costs no request.
 //! - Only a host that starts writes it by itself, since what it tells of must be known before the plugin runs again.
 
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
 
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Lease, Record};
+use super::{LeaderElectionRecord, Lease};
 use crate::api::{ApiError, Request};
 use crate::crashes::ANNOTATION;
 use crate::digest::Digest;
@@ -29,7 +28,10 @@ impl Lease {
         loop {
             let there: Option<Value> = self.api.read(uri.clone()).await?;
             let record = there.as_ref().map(|there| self.record(there));
-            let published = record.as_ref().map(Record::crashes).unwrap_or_default();
+            let published = record
+                .as_ref()
+                .map(LeaderElectionRecord::crashes)
+                .unwrap_or_default();
             let Some(text) = self.crashes.publish(digests, published) else {
                 return Ok(());
             };
@@ -37,9 +39,10 @@ impl Lease {
             let is_new = there.is_none();
             let mut lease = there.unwrap_or_else(|| self.lease("", 0, None, None));
             annotate(&mut lease, text);
-            let (method, uri) = match is_new {
-                true => (Method::POST, self.collection()),
-                false => (Method::PUT, uri.clone()),
+            let (method, uri) = if is_new {
+                (Method::POST, self.collection())
+            } else {
+                (Method::PUT, uri.clone())
             };
             match self.api.send(Request::json(method, uri, &lease)).await {
                 Err(error) if error.is_race() && tries < TRIES => tries += 1,
@@ -53,7 +56,7 @@ impl Lease {
         if !self.crashes.are_shared() {
             return;
         }
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut heard = self.heard.lock();
         if *heard != published {
             published.clone_into(&mut heard);
             drop(heard);

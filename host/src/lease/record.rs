@@ -8,7 +8,7 @@ use crate::crashes::ANNOTATION;
 
 /// What the Lease object says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct LeaderElectionRecord {
     pub(super) holder: String,
     pub(super) acquired: String,
     pub(super) renewed: String,
@@ -20,7 +20,7 @@ pub(super) struct Record {
     pub(super) annotations: Option<Value>,
 }
 
-impl Record {
+impl LeaderElectionRecord {
     pub(super) fn of(lease: &Value) -> Self {
         let text = |path: &str| {
             lease

@@ -10,7 +10,7 @@ use windlass_apiserver::server::Server;
 
 use super::*;
 use crate::digest::digest;
-use crate::seams::{Clock, Either, Rng, Spawn, first};
+use crate::seams::{Clock, Rng, Spawn};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -99,7 +99,7 @@ async fn holder_of(lease: &Lease) -> String {
 async fn a_lease_is_given_up_though_a_renewal_is_still_under_way() {
     let world = World::new();
     let lease = world.lease("a");
-    lease.acquire(Watched::default(), |_| {}).await;
+    lease.acquire(ObservedLease::default(), |_| {}).await;
     // The server takes its time with the last renewal: it lands between the ending host's read and write.
     world.next(Verb::Get, Fault::LateAnswer(2 * SECOND));
     let late = async {
@@ -115,10 +115,10 @@ async fn who_watched_a_dead_holder_need_not_watch_it_again() {
     let world = World::new();
     world
         .lease("dead")
-        .acquire(Watched::default(), |_| {})
+        .acquire(ObservedLease::default(), |_| {})
         .await;
     let next = world.lease("next");
-    let mut watched = Watched::default();
+    let mut watched = ObservedLease::default();
     assert_eq!(next.holder(&mut watched).await.unwrap(), None);
     let began = world.seams.clock.now();
     next.acquire(watched, |_| {}).await;
@@ -130,26 +130,35 @@ async fn who_watched_a_dead_holder_need_not_watch_it_again() {
 async fn a_lease_that_is_given_up_while_it_is_watched_has_no_holder() {
     let world = World::new();
     let (held, asking) = (world.lease("host"), world.lease("asking"));
-    held.acquire(Watched::default(), |_| {}).await;
+    held.acquire(ObservedLease::default(), |_| {}).await;
     let ends = async {
         world.wait(SECOND).await;
         held.release().await;
     };
-    let mut watched = Watched::default();
+    let mut watched = ObservedLease::default();
     let (holder, ()) = join(asking.holder(&mut watched), ends).await;
     assert_eq!(holder.unwrap(), None);
+}
+
+async fn hold_for_5_s(world: &World, lease: &Lease) {
+    tokio::select! {
+        biased;
+        () = lease.hold() => panic!("the lease is lost"),
+        () = world.wait(5 * SECOND) => {}
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_holder_that_renews_is_named() {
     let world = World::new();
     let (held, asking) = (world.lease("host"), world.lease("asking"));
-    held.acquire(Watched::default(), |_| {}).await;
-    let mut watched = Watched::default();
+    held.acquire(ObservedLease::default(), |_| {}).await;
+    let mut watched = ObservedLease::default();
     let asked = asking.holder(&mut watched);
-    match first(held.hold(), asked).await {
-        crate::seams::Either::Right(holder) => assert_eq!(holder.unwrap().unwrap(), "host"),
-        crate::seams::Either::Left(()) => panic!("the lease is lost"),
+    tokio::select! {
+        biased;
+        () = held.hold() => panic!("the lease is lost"),
+        holder = asked => assert_eq!(holder.unwrap().unwrap(), "host"),
     }
 }
 
@@ -162,7 +171,7 @@ async fn no_write_is_sent_without_the_lease_and_every_read_is() {
     let refused = api.send(map("one")).await.unwrap_err();
     assert!(matches!(refused, ApiError::NotLeader), "{refused}");
     assert!(read().await.unwrap().is_none());
-    lease.acquire(Watched::default(), |_| {}).await;
+    lease.acquire(ObservedLease::default(), |_| {}).await;
     api.send(map("one")).await.unwrap();
     assert!(read().await.unwrap().is_some());
     lease.release().await;
@@ -175,7 +184,7 @@ async fn a_write_is_refused_before_a_lease_that_cannot_be_renewed_is_given_up() 
     let world = World::new();
     let lease = world.lease("a");
     let api = lease.api.gated(lease.gate());
-    lease.acquire(Watched::default(), |_| {}).await;
+    lease.acquire(ObservedLease::default(), |_| {}).await;
     world.always(Verb::Update, Fault::Refuse(503));
     let writes = async {
         world.wait(9 * SECOND).await;
@@ -183,9 +192,10 @@ async fn a_write_is_refused_before_a_lease_that_cannot_be_renewed_is_given_up() 
         world.wait(SECOND).await;
         api.send(map("late")).await.unwrap_err()
     };
-    match first(lease.hold(), writes).await {
-        crate::seams::Either::Right(refused) => assert!(matches!(refused, ApiError::NotLeader)),
-        crate::seams::Either::Left(()) => panic!("the lease was given up first"),
+    tokio::select! {
+        biased;
+        () = lease.hold() => panic!("the lease was given up first"),
+        refused = writes => assert!(matches!(refused, ApiError::NotLeader)),
     }
 }
 
@@ -194,7 +204,7 @@ async fn a_write_that_takes_long_ends_before_anybody_else_may_take_over() {
     let world = World::new();
     let lease = world.lease("a");
     let api = lease.api.gated(lease.gate());
-    lease.acquire(Watched::default(), |_| {}).await;
+    lease.acquire(ObservedLease::default(), |_| {}).await;
     world.wait(8 * SECOND).await;
     world.next_of("configmaps", Verb::Create, Fault::LateAnswer(60 * SECOND));
     let (began, times) = (world.seams.clock.now(), Times::default());
@@ -212,7 +222,7 @@ async fn a_host_that_stood_still_sends_nothing_when_it_goes_on() {
     let world = World::new();
     let lease = world.lease("a");
     let api = lease.api.gated(lease.gate());
-    lease.acquire(Watched::default(), |_| {}).await;
+    lease.acquire(ObservedLease::default(), |_| {}).await;
     // Nothing of it was polled for this long: no renewal, and nobody to say that it is lost.
     world.wait(20 * SECOND).await;
     let refused = api.send(map("one")).await.unwrap_err();
@@ -223,8 +233,8 @@ async fn a_host_that_stood_still_sends_nothing_when_it_goes_on() {
 async fn a_lease_that_somebody_deletes_stays_with_a_holder_that_was_seen_alive() {
     let world = World::new();
     let (holder, other) = (world.lease("holder"), world.lease("other"));
-    holder.acquire(Watched::default(), |_| {}).await;
-    let mut watched = Watched::default();
+    holder.acquire(ObservedLease::default(), |_| {}).await;
+    let mut watched = ObservedLease::default();
     let seen = other.try_acquire(&mut watched).await.unwrap();
     assert_eq!(seen.as_deref(), Some("holder"));
     delete_lease_of(&other).await;
@@ -241,7 +251,7 @@ async fn a_lease_that_somebody_empties_stays_with_its_holder_unless_another_take
     for (taken_by, holds) in [("", true), ("other", false)] {
         let world = World::new();
         let lease = world.lease("one");
-        lease.acquire(Watched::default(), |_| {}).await;
+        lease.acquire(ObservedLease::default(), |_| {}).await;
         let uri = Lease::path("default", "greeter");
         let emptied = json!({ "spec": { "holderIdentity": taken_by } });
         let empties = async {
@@ -250,8 +260,12 @@ async fn a_lease_that_somebody_empties_stays_with_its_holder_unless_another_take
             lease.api.send(patch).await.unwrap();
             world.wait(60 * SECOND).await;
         };
-        let ended = first(lease.hold(), empties).await;
-        assert_eq!(matches!(ended, Either::Right(())), holds, "{taken_by:?}");
+        let still_holds = tokio::select! {
+            biased;
+            () = lease.hold() => false,
+            () = empties => true,
+        };
+        assert_eq!(still_holds, holds, "{taken_by:?}");
         let now: Value = lease.api.send(Request::get(uri)).await.unwrap();
         let holder = if holds { "one" } else { "other" };
         assert_eq!(now["spec"]["holderIdentity"], holder);
@@ -263,14 +277,18 @@ async fn a_lease_that_somebody_empties_stays_with_its_holder_unless_another_take
 async fn who_waits_for_a_lease_hears_who_has_it() {
     let world = World::new();
     let heard = Mutex::new(Vec::new());
-    let waits = |holder: Option<&str>| heard.lock().unwrap().push(holder.map(str::to_owned));
+    let waits = |holder: Option<&str>| heard.lock().push(holder.map(str::to_owned));
     world.next(Verb::Get, Fault::Refuse(500));
     let holder = world.lease("one");
-    holder.acquire(Watched::default(), waits).await;
-    assert_eq!(heard.lock().unwrap().drain(..).collect::<Vec<_>>(), [None]);
+    holder.acquire(ObservedLease::default(), waits).await;
+    assert_eq!(heard.lock().drain(..).collect::<Vec<_>>(), [None]);
     let other = world.lease("other");
-    first(other.acquire(Watched::default(), waits), world.wait(SECOND)).await;
-    assert_eq!(*heard.lock().unwrap(), [Some("one".to_owned())]);
+    tokio::select! {
+        biased;
+        () = other.acquire(ObservedLease::default(), waits) => panic!("it has a holder"),
+        () = world.wait(SECOND) => {}
+    }
+    assert_eq!(*heard.lock(), [Some("one".to_owned())]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -279,11 +297,11 @@ async fn who_was_beaten_to_a_lease_waits_when_it_is_deleted() {
     let (holder, other) = (world.lease("holder"), world.lease("other"));
     // It hears late that there was no Lease.
     world.next(Verb::Get, Fault::LateAnswer(SECOND));
-    let mut watched = Watched::default();
+    let mut watched = ObservedLease::default();
     let beaten = other.try_acquire(&mut watched);
     let meanwhile = async {
         world.wait(SECOND / 2).await;
-        holder.acquire(Watched::default(), |_| {}).await;
+        holder.acquire(ObservedLease::default(), |_| {}).await;
     };
     let (beaten, ()) = join(beaten, meanwhile).await;
     let first = "another host, which was first";
@@ -318,20 +336,20 @@ async fn what_hosts_publish_of_crashes_stays_whoever_writes_the_lease_and_its_ho
     let world = World::new();
     let heard = Crashes::in_memory();
     let holder = world.lease("a").listening(heard.clone());
-    holder.acquire(Watched::default(), |_| {}).await;
+    holder.acquire(ObservedLease::default(), |_| {}).await;
     let poison = [digest(b"poison")].into();
     for run in ["one", "two"] {
         assert!(!is_quarantined(&world, &heard));
         let crashed = world.lease("b").listening(after_a_crash(&world, run));
         crashed.publish(&poison).await.unwrap();
-        first(holder.hold(), world.wait(5 * SECOND)).await;
+        hold_for_5_s(&world, &holder).await;
     }
     assert!(is_quarantined(&world, &heard), "two crashes of two hosts");
     assert_eq!(holder_of(&holder).await, "a", "it still holds the Lease");
     holder.release().await;
     let late = Crashes::in_memory();
     let next = world.lease("c").listening(late.clone());
-    next.acquire(Watched::default(), |_| {}).await;
+    next.acquire(ObservedLease::default(), |_| {}).await;
     assert!(
         is_quarantined(&world, &late),
         "it hears of it before it has the Lease"
@@ -349,7 +367,7 @@ async fn a_crash_is_published_on_a_lease_that_nobody_has_had_and_with_annotation
     let heard = Crashes::in_memory();
     let lease = world.lease("a").listening(heard.clone());
     let began = world.seams.clock.now();
-    lease.acquire(Watched::default(), |_| {}).await;
+    lease.acquire(ObservedLease::default(), |_| {}).await;
     assert_eq!(world.seams.clock.now(), began, "nobody else holds it");
     let patch =
         json!({ "metadata": { "annotations": { "team": "apps" }, "labels": { "app": "x" } } });
@@ -361,7 +379,7 @@ async fn a_crash_is_published_on_a_lease_that_nobody_has_had_and_with_annotation
         .unwrap();
     let crashed = world.lease("c").listening(after_a_crash(&world, "two"));
     crashed.publish(&poison).await.unwrap();
-    first(lease.hold(), world.wait(5 * SECOND)).await;
+    hold_for_5_s(&world, &lease).await;
     assert!(is_quarantined(&world, &heard));
     let record = lease.read().await.unwrap().unwrap();
     assert_eq!(
@@ -384,7 +402,7 @@ async fn a_published_crash_is_no_sign_of_life_of_the_holder() {
     let world = World::new();
     world
         .lease("dead")
-        .acquire(Watched::default(), |_| {})
+        .acquire(ObservedLease::default(), |_| {})
         .await;
     let began = world.seams.clock.now();
     let next = world.lease("next");
@@ -393,7 +411,7 @@ async fn a_published_crash_is_no_sign_of_life_of_the_holder() {
         let crashed = world.lease("b").listening(after_a_crash(&world, "one"));
         crashed.publish(&[digest(b"poison")].into()).await.unwrap();
     };
-    join(next.acquire(Watched::default(), |_| {}), publishes).await;
+    join(next.acquire(ObservedLease::default(), |_| {}), publishes).await;
     let waited = world.seams.clock.now() - began;
     assert!(waited < 20 * SECOND, "{waited:?}");
 }

@@ -65,7 +65,7 @@ impl Default for Limits {
                 hard: hard_of(HOST_MEMORY),
             },
             weight: WEIGHT,
-            // Ten times what controller-runtime long allowed a controller (20): as for whoever has no limit, but for the
+            // Ten times what controller-runtime long allowed a controller (20): as without a limit, but for the
             // first list of a large cluster. Two to four requests at once, at the latency of a healthy API server.
             api_qps: 200,
             api_burst: 400,

@@ -7,7 +7,7 @@ use windlass_yaml as yaml;
 
 /// The line on which grant number `index` of the plugin `name` begins in `text`, the first being 1.
 pub fn line_of_grant(text: &str, name: &str, index: usize) -> Option<u64> {
-    let documents: Vec<Places> = yaml::documents(text).ok()?;
+    let documents: Vec<GrantLines> = yaml::documents(text).ok()?;
     let document = documents
         .into_iter()
         .find(|document| document.metadata.name == name)?;
@@ -17,13 +17,13 @@ pub fn line_of_grant(text: &str, name: &str, index: usize) -> Option<u64> {
 
 /// Where the grants of a document are.
 #[derive(Deserialize)]
-struct Places {
-    metadata: Name,
+struct GrantLines {
+    metadata: NamedMetadata,
     spec: GrantPlaces,
 }
 
 #[derive(Deserialize)]
-struct Name {
+struct NamedMetadata {
     name: String,
 }
 

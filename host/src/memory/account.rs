@@ -2,26 +2,28 @@
 //! journals, recordings, and its share of the stores.
 //!
 //! - What a call wants is refused above the soft limit, and where the host's budget leaves no room.
-//! - What comes without being asked for, such as the objects of a watch, is always counted. Above the hard
+//! - Memory that nobody asked for, such as the objects of a watch, is always counted. Above the hard
 //!   limit the plugin must be stopped: [`Account::exceeded`] says so.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use super::bounds::{Bounds, Limits};
+use parking_lot::Mutex;
+
+use super::bounds::{Bounds, VersionBounds};
 use super::budget::Budget;
 use super::charge::Charge;
 
 /// The account of one plugin. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Account(pub(super) Arc<Inner>);
+pub struct Account(pub(super) Arc<AccountInner>);
 
 /// What clones share.
 #[derive(Debug)]
-pub(super) struct Inner {
+pub(super) struct AccountInner {
     pub(super) budget: Budget,
-    limits: Mutex<Limits>,
+    limits: Mutex<VersionBounds>,
     /// What `limits` say together.
     pub(super) soft: AtomicUsize,
     hard: AtomicUsize,
@@ -77,11 +79,11 @@ impl Account {
     pub fn new(budget: Budget, bounds: Bounds) -> Self {
         let used = Arc::default();
         budget.opened(&used);
-        Self(Arc::new(Inner {
+        Self(Arc::new(AccountInner {
             budget,
-            limits: Mutex::new(Limits {
+            limits: Mutex::new(VersionBounds {
                 running: (bounds != Bounds::NONE).then_some(bounds),
-                ..Limits::default()
+                ..VersionBounds::default()
             }),
             soft: AtomicUsize::new(bounds.soft),
             hard: AtomicUsize::new(bounds.hard),
@@ -129,9 +131,9 @@ impl Account {
         Room { account, id }
     }
 
-    fn rebound(&self, change: impl FnOnce(&mut Limits)) {
+    fn rebound(&self, change: impl FnOnce(&mut VersionBounds)) {
         let limits = self.0.limits.lock();
-        let mut limits = limits.unwrap_or_else(PoisonError::into_inner);
+        let mut limits = limits;
         change(&mut limits);
         let Bounds { soft, hard } = limits.bounds();
         self.0.soft.store(soft, Ordering::Relaxed);
@@ -163,7 +165,7 @@ impl Account {
     /// Waits until the hard limit is exceeded; answers what is used then, and the limit.
     pub async fn exceeded(&self) -> (usize, usize) {
         loop {
-            let news = self.0.budget.news();
+            let news = self.0.budget.changed();
             let (used, hard) = (self.used(), self.0.hard.load(Ordering::Relaxed));
             let budget = &self.0.budget;
             let greedy =
@@ -211,12 +213,12 @@ impl Account {
     /// Wakes those who wait for too much: another account may be the one that has it.
     fn look(&self) {
         if self.used() > self.0.hard.load(Ordering::Relaxed) || self.0.budget.is_overdrawn() {
-            self.0.budget.tell();
+            self.0.budget.notify();
         }
     }
 }
 
-impl Drop for Inner {
+impl Drop for AccountInner {
     fn drop(&mut self) {
         self.budget.closed();
     }

@@ -1,9 +1,11 @@
 //! The accounts of a host's plugins.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
-use super::account::{Account, Inner};
+use parking_lot::Mutex;
+
+use super::account::{Account, AccountInner};
 use super::bounds::Bounds;
 use super::budget::Budget;
 
@@ -11,7 +13,7 @@ use super::budget::Budget;
 #[derive(Clone, Debug)]
 pub struct Accounts {
     budget: Budget,
-    open: Arc<Mutex<BTreeMap<Arc<str>, Weak<Inner>>>>,
+    open: Arc<Mutex<BTreeMap<Arc<str>, Weak<AccountInner>>>>,
 }
 
 impl Accounts {
@@ -30,7 +32,7 @@ impl Accounts {
 
     /// The account of `plugin`; a new one without limits if it has none.
     pub fn of(&self, plugin: &str) -> Account {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         if let Some(account) = open.get(plugin).and_then(Weak::upgrade) {
             return Account(account);
         }
@@ -38,10 +40,6 @@ impl Accounts {
         let account = Account::new(self.budget.clone(), Bounds::NONE);
         open.insert(plugin.into(), Arc::downgrade(&account.0));
         account
-    }
-
-    fn open(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Weak<Inner>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

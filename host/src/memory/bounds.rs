@@ -19,7 +19,7 @@ impl Bounds {
 
 /// The limits of a plugin's versions.
 #[derive(Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct VersionBounds {
     /// Of the one that runs, or ran last.
     pub(super) running: Option<Bounds>,
     /// Of those that are to take over.
@@ -28,7 +28,7 @@ pub(super) struct Limits {
     pub(super) ids: u64,
 }
 
-impl Limits {
+impl VersionBounds {
     /// Their sum: each of them may have full stores of its own. No limits if there is no version.
     pub(super) fn bounds(&self) -> Bounds {
         let coming = self.coming.iter().map(|(_, bounds)| *bounds);

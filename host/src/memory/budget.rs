@@ -4,17 +4,18 @@
 //!   leaves room for its neighbors.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 /// A process-wide number of bytes. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Budget(Arc<Inner>);
+pub struct Budget(Arc<BudgetInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct BudgetInner {
     limit: usize,
     used: AtomicUsize,
     /// How many accounts draw on it, and what each uses.
@@ -27,7 +28,7 @@ struct Inner {
 impl Budget {
     /// At most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(BudgetInner {
             limit,
             used: AtomicUsize::new(0),
             accounts: AtomicUsize::new(0),
@@ -74,13 +75,13 @@ impl Budget {
         self.0.used.fetch_sub(bytes, Ordering::AcqRel);
         // Another account may be the largest now.
         if self.is_overdrawn() {
-            self.tell();
+            self.notify();
         }
     }
 
     /// What the largest account uses.
     pub(super) fn largest(&self) -> usize {
-        let open = self.open();
+        let open = self.0.open.lock();
         let used = open.iter().filter_map(Weak::upgrade);
         used.map(|used| used.load(Ordering::Relaxed))
             .max()
@@ -88,35 +89,32 @@ impl Budget {
     }
 
     /// Waits until an account may use too much, from now on.
-    pub(super) fn news(&self) -> Notified<'_> {
+    pub(super) fn changed(&self) -> Notified<'_> {
         self.0.news.notified()
     }
 
-    pub(super) fn tell(&self) {
+    pub(super) fn notify(&self) {
         self.0.news.notify_waiters();
     }
 
     pub(super) fn opened(&self, used: &Arc<AtomicUsize>) {
         self.0.accounts.fetch_add(1, Ordering::Relaxed);
-        self.open().push(Arc::downgrade(used));
+        self.0.open.lock().push(Arc::downgrade(used));
     }
 
     /// An account is gone: its last owner is being dropped.
     pub(super) fn closed(&self) {
         self.0.accounts.fetch_sub(1, Ordering::Relaxed);
-        self.open().retain(|used| used.strong_count() > 0);
-    }
-
-    fn open(&self) -> MutexGuard<'_, Vec<Weak<AtomicUsize>>> {
-        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.open.lock().retain(|used| used.strong_count() > 0);
     }
 }
 
 /// How much all accounts together may use for one of them to grow to `total` bytes.
 fn room(limit: usize, equal_share: usize, total: usize) -> usize {
-    match total <= equal_share {
-        true => limit,
-        false => limit - limit / 4,
+    if total <= equal_share {
+        limit
+    } else {
+        limit - limit / 4
     }
 }
 

@@ -46,7 +46,7 @@ pub fn tree(text: &str) -> usize {
 
 /// Makes a tree of an object in a store, or of a part of it, for the host's own use.
 ///
-/// `None` if it is no JSON, if it is nested deeper than 127 levels, or if it would be large.
+/// `None` if it is not JSON, if it is nested deeper than 127 levels, or if it would be large.
 pub fn tree_of<T: DeserializeOwned>(text: &str) -> Option<T> {
     let is_large = text.len() > LARGE / WORST && tree(text) > LARGE;
     (!is_large).then(|| serde_json::from_str(text).ok())?
@@ -84,8 +84,9 @@ mod tests {
                     1..=11 => 1,
                     many => many.div_ceil(5),
                 };
-                let fields = fields.iter();
-                let fields = fields.map(|(name, value)| name.len() + TEXT + counted(value));
+                let fields = fields
+                    .iter()
+                    .map(|(name, value)| name.len() + TEXT + counted(value));
                 nodes * NODE + fields.sum::<usize>()
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,

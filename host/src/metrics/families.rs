@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::failure::FailureKind;
-use super::meters::{Meters, Stage};
+use super::plugin_metrics::{PluginMetrics, PluginStage};
 use crate::memory::Account;
 
 /// A family of series.
@@ -22,7 +22,7 @@ pub(super) struct Family {
     /// Which labels say whose it is.
     pub(super) labelled: Labelled,
     /// Its series of one plugin.
-    pub(super) rows: fn(&Meters, &mut Rows<'_>) -> fmt::Result,
+    pub(super) rows: fn(&PluginMetrics, &mut Rows<'_>) -> fmt::Result,
 }
 
 /// Which labels say whose a series is.
@@ -230,7 +230,7 @@ pub(super) const FAMILIES: &[Family] = &[
         labelled: Labelled::Controller,
         rows: |meters, rows| {
             let held = meters.stage().label();
-            let mut all = Stage::LABELS.iter();
+            let mut all = PluginStage::LABELS.iter();
             all.try_for_each(|state| rows.level(&[("state", state)], u64::from(*state == held)))
         },
     },
@@ -383,7 +383,7 @@ pub(super) const FAMILIES: &[Family] = &[
         help: "Metrics of the plugin that were dropped: beyond the bounds, or not a number",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
-        rows: |meters, rows| rows.count(&[], meters.measures.dropped()),
+        rows: |meters, rows| rows.count(&[], meters.custom_metrics.dropped()),
     },
     Family {
         name: "windlass_oldest_key_seconds",

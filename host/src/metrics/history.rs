@@ -10,7 +10,7 @@ const STEPS: usize = 120;
 
 /// What a plugin did in one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct Interval {
     /// Passes that ended.
     pub passes: u32,
     /// Fields that became hot.
@@ -36,7 +36,7 @@ pub(super) struct Totals {
 /// The steps, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    steps: VecDeque<Step>,
+    steps: VecDeque<Interval>,
     before: Totals,
 }
 
@@ -47,7 +47,7 @@ impl History {
         let since = |so_far: fn(&Totals) -> u64| {
             u32::try_from(so_far(&now).saturating_sub(so_far(&before))).unwrap_or(u32::MAX)
         };
-        self.steps.push_back(Step {
+        self.steps.push_back(Interval {
             passes: since(|it| it.passes),
             hot_loops: since(|it| it.hot_loops),
             throttled_ms: since(|it| it.throttled_ms),
@@ -60,7 +60,7 @@ impl History {
     }
 
     /// Those that are kept.
-    pub(super) fn steps(&self) -> Vec<Step> {
+    pub(super) fn steps(&self) -> Vec<Interval> {
         self.steps.iter().copied().collect()
     }
 }

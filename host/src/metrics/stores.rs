@@ -7,7 +7,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use crate::informer::{Held, Informers};
+use crate::informer::{Informers, StoreUsage};
 
 /// The informers, once they are known.
 #[derive(Default)]
@@ -15,15 +15,15 @@ pub(super) struct Stores(OnceLock<Informers>);
 
 impl fmt::Debug for Stores {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let held = self.0.get().map(Informers::held);
+        let held = self.0.get().map(Informers::usage);
         out.debug_tuple("Stores").field(&held).finish()
     }
 }
 
 /// A family, and its value of the informers of one resource.
-type Family = (&'static str, &'static str, fn(&Held) -> usize);
+type StoreFamily = (&'static str, &'static str, fn(&StoreUsage) -> usize);
 
-const FAMILIES: [Family; 3] = [
+const FAMILIES: [StoreFamily; 3] = [
     (
         "windlass_informers",
         "Informers of a resource: one for each scope and selector that plugins need",
@@ -49,7 +49,7 @@ impl Stores {
     }
 
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let held = self.0.get().map(Informers::held).unwrap_or_default();
+        let held = self.0.get().map(Informers::usage).unwrap_or_default();
         for (name, help, value) in FAMILIES {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for ((group, resource), held) in &held {

@@ -239,14 +239,14 @@ fn waiting_is_asked_of_the_queue_that_is_there() {
     #[derive(Debug)]
     struct Fixed;
     impl Backlog for Fixed {
-        fn waiting(&self) -> Waiting {
-            Waiting {
+        fn waiting(&self) -> QueueDepth {
+            QueueDepth {
                 normal: 3,
                 low: 2,
                 delayed: 1,
                 oldest: Duration::from_millis(1500),
                 running: 4,
-                ..Waiting::default()
+                ..QueueDepth::default()
             }
         }
     }
@@ -263,7 +263,7 @@ fn waiting_is_asked_of_the_queue_that_is_there() {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
     drop(queue);
-    assert_eq!(metrics.of("greeter").waiting(), Waiting::default());
+    assert_eq!(metrics.of("greeter").waiting(), QueueDepth::default());
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn the_page_about_metrics_lists_all_of_them_and_no_others() {
     let meters = metrics.of("greeter");
     meters.failed(FailureKind::Call(CallFailure::Trapped));
     meters.calls.note("get", "ok");
-    meters.is(About::default());
+    meters.is(RunningVersion::default());
     let text = metrics.text().unwrap();
     let families = text.lines().filter_map(|line| {
         let (name, kind) = line.strip_prefix("# TYPE ")?.split_once(' ')?;

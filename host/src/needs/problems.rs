@@ -1,6 +1,6 @@
 //! Grants that cannot work, found before the plugin runs: pure.
 //!
-//! - What is not known is no problem: without a cluster only the kinds of Kubernetes and of the project are.
+//! - What is not known is not a problem: without a cluster only the kinds of Kubernetes and of the project are.
 //! - Each problem names its grant, and what to write instead.
 
 use crate::api::Resource;
@@ -42,7 +42,7 @@ impl<'a> PrimaryKind<'a> {
 
 /// Something in the grants of a plugin that cannot work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct GrantProblem {
     /// Which entry of `spec.grants` is wrong; none if one is missing.
     pub grant: Option<usize>,
     /// What is wrong.
@@ -53,28 +53,30 @@ pub struct Problem {
     pub refuses: bool,
 }
 
-impl Problem {
+impl GrantProblem {
     /// It in one line. `line` tells the line of a grant in its file.
     pub fn text(&self, line: impl Fn(usize) -> Option<u64>) -> String {
         let place = self.grant.map(|index| match line(index) {
             Some(line) => format!("spec.grants[{index}] (line {line}): "),
             None => format!("spec.grants[{index}]: "),
         });
-        let write = self.write.iter();
-        let write = write.map(|grant| format!("; write: {}", entries([grant])));
+        let write = self
+            .write
+            .iter()
+            .map(|grant| format!("; write: {}", entries([grant])));
         let parts = place.into_iter().chain([self.what.clone()]).chain(write);
         parts.collect()
     }
 }
 
 /// What is wrong with the grants of a plugin. `is_cluster_scoped` answers `false` of a kind that is not known.
-pub fn find(
+pub(super) fn find(
     description: &Description,
     grants: &Grants,
     primary: &PrimaryKind<'_>,
     is_cluster_scoped: &dyn Fn(&str, &str) -> bool,
-) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = of_primary(description, grants, primary)
+) -> Vec<GrantProblem> {
+    let mut problems: Vec<GrantProblem> = of_primary(description, grants, primary)
         .into_iter()
         .collect();
     problems.extend(void(description, grants, primary, is_cluster_scoped));
@@ -87,7 +89,7 @@ fn of_primary(
     description: &Description,
     grants: &Grants,
     primary: &PrimaryKind<'_>,
-) -> Option<Problem> {
+) -> Option<GrantProblem> {
     let PrimaryKind { group, plural, .. } = *primary;
     let mut verbs = vec!["get", "list", "watch"];
     verbs.extend(description.finalizes.then_some("patch"));
@@ -114,7 +116,7 @@ fn of_primary(
         }
         Scope::Namespaces(_) | Scope::All => Namespaces::All,
     };
-    Some(Problem {
+    Some(GrantProblem {
         grant: None,
         what,
         write: Some(Grant::suggested(group, &[plural], &verbs, namespaces)),
@@ -128,7 +130,7 @@ fn void(
     grants: &Grants,
     primary: &PrimaryKind<'_>,
     is_cluster_scoped: &dyn Fn(&str, &str) -> bool,
-) -> Vec<Problem> {
+) -> Vec<GrantProblem> {
     let is_void = |grant: &Grant, group: &str, resource: &str| {
         let (plural, _) = split_subresource(resource);
         match grant.namespaces {
@@ -143,11 +145,12 @@ fn void(
     let working = grants.iter().flat_map(|grant| {
         // Wildcards included.
         let groups = grant.api_groups.iter();
-        let pairs = groups.flat_map(|group| {
-            let resources = grant.resources.iter();
-            resources.map(move |resource| (&**group, &**resource))
-        });
-        let pairs = pairs.filter(move |(group, resource)| !is_void(grant, group, resource));
+        let pairs = groups
+            .flat_map(|group| {
+                let resources = grant.resources.iter();
+                resources.map(move |resource| (&**group, &**resource))
+            })
+            .filter(move |(group, resource)| !is_void(grant, group, resource));
         pairs.map(move |(group, resource)| Grant {
             api_groups: vec![group.to_owned()],
             resources: vec![resource.to_owned()],
@@ -163,12 +166,13 @@ fn void(
             }
             let (plural, _) = split_subresource(resource);
             let name = name(group, resource);
-            let what = match is_cluster_scoped(group, plural) {
-                true => format!("{name} is cluster-scoped: only `namespaces: all` covers it"),
-                false => format!(
+            let what = if is_cluster_scoped(group, plural) {
+                format!("{name} is cluster-scoped: only `namespaces: all` covers it")
+            } else {
+                format!(
                     "`namespaces: same-as-primary` covers no {name}: {} is cluster-scoped, so it has no namespace",
                     description.kind
-                ),
+                )
             };
             let needs = description.needs.iter();
             let mut needs = needs
@@ -185,7 +189,7 @@ fn void(
                 resource_names: grant.resource_names.clone(),
                 ..Grant::suggested(group, &[resource], &verbs, Namespaces::All)
             };
-            problems.push(Problem {
+            problems.push(GrantProblem {
                 grant: Some(index),
                 what,
                 refuses: needs.any(is_open),
@@ -202,7 +206,7 @@ fn children(
     grants: &Grants,
     primary: &PrimaryKind<'_>,
     is_cluster_scoped: &dyn Fn(&str, &str) -> bool,
-) -> Vec<Problem> {
+) -> Vec<GrantProblem> {
     if primary.namespaced != Some(true) {
         return Vec::new();
     }
@@ -215,7 +219,7 @@ fn children(
             home.iter().any(|name| names.contains(name))
         }
     };
-    let mut problems: Vec<Problem> = Vec::new();
+    let mut problems: Vec<GrantProblem> = Vec::new();
     for (index, grant) in grants.iter().enumerate().filter(|(_, grant)| {
         let creates = grant.verbs.iter().any(|verb| verb == "create");
         creates && grant.resource_names.is_empty()
@@ -248,7 +252,7 @@ fn children(
                 )
             };
             if problems.iter().all(|held| held.what != what) {
-                problems.push(Problem {
+                problems.push(GrantProblem {
                     grant: Some(index),
                     what,
                     write,

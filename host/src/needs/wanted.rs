@@ -5,7 +5,7 @@ use crate::grants::{Grant, Grants, Namespaces, Scope, merged, split_subresource}
 use crate::plugin::{Description, Need};
 
 /// Where grants are to cover a kind.
-pub struct Places<'a> {
+pub struct CoverageQuery<'a> {
     /// The primary kind.
     pub primary: PrimaryKind<'a>,
     /// Whether a kind is cluster-scoped; `false` of one that is not known.
@@ -19,7 +19,7 @@ pub struct Places<'a> {
 pub fn wanted(
     description: &Description,
     grants: &Grants,
-    places: &Places<'_>,
+    places: &CoverageQuery<'_>,
 ) -> Result<Vec<Grant>, String> {
     let open = description.needs.iter().filter_map(|need| {
         let verbs = need.open(grants);
@@ -38,13 +38,14 @@ pub fn wanted(
     // It begins with the place in a document, which this has not.
     let never = never.map(|problem| problem.trim_start_matches([':', '.', ' ']).to_owned());
     let never: Vec<String> = never.collect();
-    match never.is_empty() {
-        true => Ok(merged(open)),
-        false => Err(never.join("; ")),
+    if never.is_empty() {
+        Ok(merged(open))
+    } else {
+        Err(never.join("; "))
     }
 }
 
-impl Places<'_> {
+impl CoverageQuery<'_> {
     fn of(&self, need: &Need, grants: &Grants) -> Namespaces {
         let (plural, _) = split_subresource(&need.resource);
         let PrimaryKind {
@@ -101,7 +102,7 @@ mod tests {
         };
         let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
         let grants = Grants::new(grants).unwrap();
-        let places = Places {
+        let places = CoverageQuery {
             primary: PrimaryKind {
                 group: "x.dev",
                 plural: "xes",
@@ -136,7 +137,7 @@ mod tests {
             needs: vec![need("", "configmaps", &["create"]), leases],
             ..Description::asking("", "configmaps", &[])
         };
-        let places = Places {
+        let places = CoverageQuery {
             primary: PrimaryKind::known("x.dev", "xes"),
             is_cluster_scoped: &|_, _| false,
         };

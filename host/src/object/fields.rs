@@ -6,17 +6,17 @@
 
 use serde_json::{Map, Value};
 
-use super::Parts;
+use super::RawFields;
 
 /// Of an object it is not told what more declared fields than this take.
 const MANY: usize = 64;
 
 /// The fields that a plugin declared for one kind. None declared means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fields(Vec<Vec<Step>>);
+pub struct Fields(Vec<Vec<PathStep>>);
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum PathStep {
     Field(String),
     Each,
 }
@@ -61,14 +61,13 @@ impl Fields {
 
     /// Whether one of them is a top-level field called `name`, or within it.
     pub fn begin_with(&self, name: &str) -> bool {
-        let first =
-            |path: &Vec<Step>| matches!(path.first(), Some(Step::Field(field)) if field == name);
+        let first = |path: &Vec<PathStep>| matches!(path.first(), Some(PathStep::Field(field)) if field == name);
         self.is_all() || self.0.iter().any(first)
     }
 
     /// Whether it has everything that `other` names.
     pub fn covers(&self, other: &Self) -> bool {
-        let covered = |path: &Vec<Step>| self.0.iter().any(|kept| path.starts_with(kept));
+        let covered = |path: &Vec<PathStep>| self.0.iter().any(|kept| path.starts_with(kept));
         self.is_all() || (!other.is_all() && other.0.iter().all(covered))
     }
 
@@ -87,15 +86,16 @@ impl Fields {
     /// How many bytes of an object's text they are, and what is always there, at most: a list of which parts are declared
     /// counts as a whole, and so does the object if very many fields are.
     pub(crate) fn length_in(&self, text: &str) -> usize {
-        let parts = match self.is_all() || self.0.len() > MANY {
-            true => None,
-            false => Parts::of(text),
+        let parts = if self.is_all() || self.0.len() > MANY {
+            None
+        } else {
+            RawFields::of(text)
         };
         let Some(parts) = parts else {
             return text.len();
         };
-        let always = ["apiVersion", "kind", "metadata"];
-        let always = always.map(|name| length(&parts, &[Step::Field(name.to_owned())]));
+        let always = ["apiVersion", "kind", "metadata"]
+            .map(|name| length(&parts, &[PathStep::Field(name.to_owned())]));
         let declared = self.0.iter().map(|path| length(&parts, path));
         let all = always.into_iter().chain(declared).sum::<usize>() + 2;
         all.min(text.len())
@@ -127,7 +127,7 @@ impl Fields {
         for path in self
             .0
             .iter()
-            .filter(|path| path.first() != Some(&Step::Field("metadata".into())))
+            .filter(|path| path.first() != Some(&PathStep::Field("metadata".into())))
         {
             copy(object, &mut kept, path);
         }
@@ -136,8 +136,8 @@ impl Fields {
 }
 
 /// How many bytes of the text `path` leads to, with the names on the way.
-fn length(parts: &Parts<'_>, path: &[Step]) -> usize {
-    let [Step::Field(name), rest @ ..] = path else {
+fn length(parts: &RawFields<'_>, path: &[PathStep]) -> usize {
+    let [PathStep::Field(name), rest @ ..] = path else {
         return 0;
     };
     let Some(value) = parts.get(name) else {
@@ -146,18 +146,18 @@ fn length(parts: &Parts<'_>, path: &[Step]) -> usize {
     // Quotes, a colon, a comma, and braces.
     let around = name.len() + 6;
     match rest {
-        [Step::Field(_), ..] => {
-            Parts::within(value).map_or(0, |inner| around + length(&inner, rest))
+        [PathStep::Field(_), ..] => {
+            RawFields::within(value).map_or(0, |inner| around + length(&inner, rest))
         }
         _ => around + value.get().len(),
     }
 }
 
 /// Copies what `path` leads to from one tree to the other, making what is on the way.
-fn copy(from: &Value, to: &mut Value, path: &[Step]) {
+fn copy(from: &Value, to: &mut Value, path: &[PathStep]) {
     match (path, from) {
         ([], _) => *to = from.clone(),
-        ([Step::Field(name), rest @ ..], Value::Object(fields)) => {
+        ([PathStep::Field(name), rest @ ..], Value::Object(fields)) => {
             let Some(inner) = fields.get(name).filter(|inner| reaches(inner, rest)) else {
                 return;
             };
@@ -173,7 +173,7 @@ fn copy(from: &Value, to: &mut Value, path: &[Step]) {
                 );
             }
         }
-        ([Step::Each, rest @ ..], Value::Array(items)) => {
+        ([PathStep::Each, rest @ ..], Value::Array(items)) => {
             if !to.is_array() {
                 *to = Value::Array(Vec::new());
             }
@@ -187,17 +187,19 @@ fn copy(from: &Value, to: &mut Value, path: &[Step]) {
                 }
             }
         }
-        ([Step::Field(_) | Step::Each, ..], _) => {}
+        ([PathStep::Field(_) | PathStep::Each, ..], _) => {}
     }
 }
 
 /// Whether `path` leads to something. Lists count as something, so that their items keep their
 /// places.
-fn reaches(value: &Value, path: &[Step]) -> bool {
+fn reaches(value: &Value, path: &[PathStep]) -> bool {
     match path {
         [] => true,
-        [Step::Field(name), rest @ ..] => value.get(name).is_some_and(|inner| reaches(inner, rest)),
-        [Step::Each, ..] => value.is_array(),
+        [PathStep::Field(name), rest @ ..] => {
+            value.get(name).is_some_and(|inner| reaches(inner, rest))
+        }
+        [PathStep::Each, ..] => value.is_array(),
     }
 }
 
@@ -209,7 +211,7 @@ fn empty_like(value: &Value) -> Value {
     }
 }
 
-fn steps(path: &str) -> Option<Vec<Step>> {
+fn steps(path: &str) -> Option<Vec<PathStep>> {
     let mut steps = Vec::new();
     let mut rest = path;
     while !rest.is_empty() {
@@ -220,14 +222,14 @@ fn steps(path: &str) -> Option<Vec<Step>> {
             if name.is_empty() || !name.chars().all(plain) {
                 return None;
             }
-            steps.push(Step::Field(name.to_owned()));
+            steps.push(PathStep::Field(name.to_owned()));
             rest = tail;
         } else if let Some(after) = rest.strip_prefix("[*]") {
-            steps.push(Step::Each);
+            steps.push(PathStep::Each);
             rest = after;
         } else {
             let (name, tail) = rest.strip_prefix("['")?.split_once("']")?;
-            steps.push(Step::Field(name.to_owned()));
+            steps.push(PathStep::Field(name.to_owned()));
             rest = tail;
         }
     }

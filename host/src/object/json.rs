@@ -21,10 +21,10 @@ const TURNS: u32 = 256;
 
 /// A text. Cheap to clone.
 #[derive(Clone)]
-pub struct Json(Held);
+pub struct Json(Storage);
 
 #[derive(Clone)]
-enum Held {
+enum Storage {
     Plain(Arc<str>),
     Packed(Arc<Packed>),
 }
@@ -45,23 +45,23 @@ impl Json {
     /// The text.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.0 {
-            Held::Plain(text) => Cow::Borrowed(text),
-            Held::Packed(packed) => Cow::Owned(packed.text()),
+            Storage::Plain(text) => Cow::Borrowed(text),
+            Storage::Packed(packed) => Cow::Owned(packed.text()),
         }
     }
 
     /// How many bytes are held.
     pub fn size(&self) -> usize {
         match &self.0 {
-            Held::Plain(text) => text.len(),
-            Held::Packed(packed) => packed.bytes.len(),
+            Storage::Plain(text) => text.len(),
+            Storage::Packed(packed) => packed.bytes.len(),
         }
     }
 }
 
 impl From<String> for Json {
     fn from(text: String) -> Self {
-        Self(Held::Plain(text.into()))
+        Self(Storage::Plain(text.into()))
     }
 }
 
@@ -87,7 +87,7 @@ impl TextCompressor {
 
     /// Packs a text, if that leaves less than three quarters of it.
     pub(crate) fn pack(&mut self, json: &mut Json) {
-        let Held::Plain(text) = &json.0 else {
+        let Storage::Plain(text) = &json.0 else {
             return;
         };
         if text.len() < SHORT {
@@ -101,7 +101,7 @@ impl TextCompressor {
         self.turns -= 1;
         let bytes = compress_prepend_size_with_dict(text.as_bytes(), self.like.as_bytes());
         if bytes.len() < text.len() * 3 / 4 - 48 {
-            json.0 = Held::Packed(Arc::new(Packed {
+            json.0 = Storage::Packed(Arc::new(Packed {
                 bytes: bytes.into(),
                 like: self.like.clone(),
             }));

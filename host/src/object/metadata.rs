@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use super::key::Key;
-use super::parts::{Part, Parts};
+use super::parts::{RawField, RawFields};
 
 /// The annotation that pauses a primary while it is `true`: no plugin reconciles or finalizes it.
 pub const PAUSED: &str = "windlass.dev/paused";
@@ -27,7 +27,7 @@ pub struct Metadata {
     pub key: Key,
     /// Which of all objects that ever had this name it is.
     pub uid: Box<str>,
-    /// As the server wrote it; opaque where it is no number.
+    /// As the server wrote it; opaque where it is not a number.
     pub resource_version: Box<str>,
     /// Counts changes of the spec; absent for kinds without one.
     pub generation: Option<i64>,
@@ -70,7 +70,7 @@ impl Metadata {
     }
 
     /// Reads it; `None` if it is not as metadata are.
-    pub(super) fn read(parts: &Parts<'_>) -> Option<Self> {
+    pub(super) fn read(parts: &RawFields<'_>) -> Option<Self> {
         let mut metadata = Self::default();
         let (mut namespace, mut name) = (None, None);
         for part in parts.iter() {
@@ -113,8 +113,10 @@ impl Metadata {
     /// The bytes that it takes in a store, about: its own, its places in the indexes, and its parts, though others may
     /// share them.
     pub(crate) fn bytes(&self) -> usize {
-        let labels = self.labels.iter();
-        let labels = labels.map(|(name, value)| name.len() + value.len() + ENTRY);
+        let labels = self
+            .labels
+            .iter()
+            .map(|(name, value)| name.len() + value.len() + ENTRY);
         let owners = self.owners.len() * 4 * ENTRY;
         let finalizers = self.finalizers.iter().map(|name| name.len() + ENTRY);
         6 * ENTRY
@@ -133,13 +135,13 @@ impl Metadata {
 }
 
 /// What a field holds, or what there is when it holds nothing; `None` if it is something else.
-fn value<T: Default + DeserializeOwned>(part: &Part<'_>) -> Option<T> {
+fn value<T: Default + DeserializeOwned>(part: &RawField<'_>) -> Option<T> {
     let value: Option<T> = serde_json::from_str(part.value.get()).ok()?;
     Some(value.unwrap_or_default())
 }
 
-/// The text that a field holds, if it holds anything; `None` if it is no text.
-fn text<'a>(part: &Part<'a>) -> Option<Option<Cow<'a, str>>> {
+/// The text that a field holds, if it holds anything; `None` if it is not text.
+fn text<'a>(part: &RawField<'a>) -> Option<Option<Cow<'a, str>>> {
     let written = part.value.get();
     // One with escapes cannot be borrowed.
     match serde_json::from_str::<Option<&str>>(written) {

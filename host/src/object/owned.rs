@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::apply_scope::ApplyScope;
-use super::parts::Parts;
+use super::parts::RawFields;
 use crate::memory::tree_of;
 
 /// What all of our field managers begin with; the host's own, `windlass`, applies nothing.
@@ -50,13 +50,17 @@ pub(crate) struct Owned {
 pub(crate) struct Tag([u8; 8]);
 
 impl Tag {
-    pub(crate) fn of(manager: &str, extent: ApplyScope) -> Self {
-        let extent = match extent {
+    pub(crate) fn of(manager: &str, apply_scope: ApplyScope) -> Self {
+        let apply_scope = match apply_scope {
             ApplyScope::Status => 0,
             ApplyScope::Rest => 1,
             ApplyScope::Whole => 2,
         };
-        Self::digest(Sha256::new().chain_update([extent]).chain_update(manager))
+        Self::digest(
+            Sha256::new()
+                .chain_update([apply_scope])
+                .chain_update(manager),
+        )
     }
 
     /// Of a field manager, whatever it writes.
@@ -73,7 +77,7 @@ impl Tag {
 /// An entry of managedFields.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry<'a> {
+struct ManagedFieldsEntry<'a> {
     #[serde(borrow)]
     manager: Cow<'a, str>,
     #[serde(borrow)]
@@ -89,8 +93,8 @@ struct Entry<'a> {
 /// What our managers wrote to an object of `version`, with its metadata; none costs next to nothing. Of an object
 /// that would make a large tree there are no digests: what is not known may have changed.
 pub(crate) fn owned(
-    object: &Parts<'_>,
-    metadata: &Parts<'_>,
+    object: &RawFields<'_>,
+    metadata: &RawFields<'_>,
     version: Option<&str>,
 ) -> Option<Arc<[Owned]>> {
     let entries = metadata.get("managedFields")?.get();
@@ -98,7 +102,7 @@ pub(crate) fn owned(
     if !entries.contains(OURS) {
         return None;
     }
-    let entries: Vec<Entry<'_>> = serde_json::from_str(entries).ok()?;
+    let entries: Vec<ManagedFieldsEntry<'_>> = serde_json::from_str(entries).ok()?;
     let parts = entries.iter().filter_map(|entry| {
         let (status, applied) = is_ours(entry)?;
         // In another version the same field may have another name, so its value cannot be found.
@@ -120,7 +124,7 @@ pub(crate) fn owned(
 }
 
 /// Whether an entry is about the status, and whether it is an apply; `None` if it is not one of ours.
-fn is_ours(entry: &Entry<'_>) -> Option<(bool, bool)> {
+fn is_ours(entry: &ManagedFieldsEntry<'_>) -> Option<(bool, bool)> {
     let status = match &*entry.subresource {
         "" => false,
         "status" => true,
@@ -160,7 +164,11 @@ fn has_set_label(fields: &RawValue) -> bool {
 }
 
 /// A tree of what a field set leads into; `None` if that is nested too deep for one.
-fn live(fields: &Map<String, Value>, object: &Parts<'_>, metadata: &Parts<'_>) -> Option<Value> {
+fn live(
+    fields: &Map<String, Value>,
+    object: &RawFields<'_>,
+    metadata: &RawFields<'_>,
+) -> Option<Value> {
     let named = |fields: &Map<String, Value>, name: &str| fields.contains_key(&format!("f:{name}"));
     let mut live = object.tree(|name| name != "metadata" && named(fields, name))?;
     if let Some(inner) = fields.get("f:metadata").and_then(Value::as_object) {

@@ -10,14 +10,14 @@ use crate::api::Resource;
 /// A page of a list.
 #[derive(Deserialize)]
 pub struct Page<'a> {
-    metadata: Listed,
+    metadata: PageMetadata,
     #[serde(default, borrow)]
     items: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Listed {
+struct PageMetadata {
     resource_version: String,
     #[serde(rename = "continue")]
     token: String,

@@ -13,25 +13,25 @@ use serde_json::{Map, Value};
 
 use crate::memory::{tree, tree_of};
 
-/// The bytes that all trees of an object may take that is shown to people, and of a field that is no tree then.
+/// The bytes that all trees of an object may take that is shown to people, and of a field that is not a tree then.
 const SHOWN: usize = 4 << 20;
 const LONGEST: usize = 64 << 10;
 
 /// The fields of a JSON object, in their order.
 #[derive(Debug, Default)]
-pub(crate) struct Parts<'a>(Vec<Part<'a>>);
+pub(crate) struct RawFields<'a>(Vec<RawField<'a>>);
 
 /// One field.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part<'a> {
+pub(crate) struct RawField<'a> {
     /// As it is written, with its quotes.
     quoted: &'a str,
     /// Its value.
     pub(crate) value: &'a RawValue,
 }
 
-impl<'a> Part<'a> {
-    /// Its name. One that needs escapes is no field that the host knows, and stays as it is written.
+impl<'a> RawField<'a> {
+    /// Its name. One that needs escapes is not a field that the host knows, and stays as it is written.
     pub(crate) fn name(&self) -> &'a str {
         let inner = self.quoted.strip_prefix('"');
         let inner = inner.and_then(|inner| inner.strip_suffix('"'));
@@ -56,8 +56,8 @@ impl<'a> Part<'a> {
     }
 }
 
-impl<'a> Parts<'a> {
-    /// Takes `text` apart; `None` if it is no JSON object.
+impl<'a> RawFields<'a> {
+    /// Takes `text` apart; `None` if it is not JSON object.
     pub(crate) fn of(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
@@ -68,7 +68,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The fields.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Part<'a>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &RawField<'a>> {
         self.0.iter()
     }
 
@@ -82,15 +82,15 @@ impl<'a> Parts<'a> {
     /// (see [`tree_of`]).
     pub(crate) fn tree(&self, wanted: impl Fn(&str) -> bool) -> Option<Map<String, Value>> {
         let wanted = self.0.iter().filter(|part| wanted(part.name()));
-        wanted.map(Part::pair).collect()
+        wanted.map(RawField::pair).collect()
     }
 
     /// The same for people: what is nested too deep, or too large together with what comes before it, is shown as the
     /// beginning of its text.
-    pub(crate) fn shown(&self, wanted: impl Fn(&str) -> bool) -> Map<String, Value> {
+    pub(crate) fn display(&self, wanted: impl Fn(&str) -> bool) -> Map<String, Value> {
         let wanted = self.0.iter().filter(|part| wanted(part.name()));
         let mut left = SHOWN;
-        let text = |part: &Part<'_>| {
+        let text = |part: &RawField<'_>| {
             let text = part.value.get();
             let shown = text.get(..text.floor_char_boundary(LONGEST));
             (
@@ -139,11 +139,11 @@ fn differing<N: Ord + Copy, V: PartialEq>(
     differing.map(|(name, _)| name).collect()
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RawFields<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Fields;
         impl<'de> Visitor<'de> for Fields {
-            type Value = Parts<'de>;
+            type Value = RawFields<'de>;
 
             fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
                 to.write_str("an object")
@@ -153,9 +153,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
                 let mut parts = Vec::with_capacity(8);
                 while let Some((name, value)) = map.next_entry::<&RawValue, &RawValue>()? {
                     let quoted = name.get();
-                    parts.push(Part { quoted, value });
+                    parts.push(RawField { quoted, value });
                 }
-                Ok(Parts(parts))
+                Ok(RawFields(parts))
             }
         }
         from.deserialize_map(Fields)
@@ -174,8 +174,8 @@ mod tests {
     #[test]
     fn an_object_is_taken_apart_and_put_together() {
         let text = r#"{ "a" : {"b":[1, 2]} ,"q\"":"}{", "n":null}"#;
-        let parts = Parts::of(text).unwrap();
-        let names: Vec<_> = parts.iter().map(Part::name).collect();
+        let parts = RawFields::of(text).unwrap();
+        let names: Vec<_> = parts.iter().map(RawField::name).collect();
         assert_eq!(names, ["a", "q\\\"", "n"]);
         assert_eq!(parts.get("a").map(RawValue::get), Some(r#"{"b":[1, 2]}"#));
         assert!(parts.get("b").is_none());
@@ -186,19 +186,22 @@ mod tests {
         assert_eq!(tree(&together), tree(text));
         assert_eq!(parts.tree(|_| true).map(Value::Object), Some(tree(text)));
         for none in ["", "7", "[]", "{", "{\"a\":}", "{\"a\":1}x", "null"] {
-            assert!(Parts::of(none).is_none(), "{none}");
+            assert!(RawFields::of(none).is_none(), "{none}");
         }
     }
 
     #[test]
     fn only_what_differs_becomes_a_tree() {
-        let parts = |text| Parts::of(text).unwrap();
+        let parts = |text| RawFields::of(text).unwrap();
         let one = parts(r#"{"a":1,"b":[2],"c":3}"#);
         let other = parts(r#"{"b":[2],"c":4,"d":5}"#);
-        let unlike = Parts::unlike(&one, &other);
+        let unlike = RawFields::unlike(&one, &other);
         let wanted = |name: &str| name != "d" && unlike(name);
-        assert_eq!(Value::Object(one.shown(wanted)), json!({ "a": 1, "c": 3 }));
-        assert_eq!(Value::Object(other.shown(wanted)), json!({ "c": 4 }));
+        assert_eq!(
+            Value::Object(one.display(wanted)),
+            json!({ "a": 1, "c": 3 })
+        );
+        assert_eq!(Value::Object(other.display(wanted)), json!({ "c": 4 }));
     }
 
     /// A name that counts how often it is compared.
@@ -243,10 +246,10 @@ mod tests {
 
     #[test]
     fn of_a_field_that_is_there_twice_the_first_counts() {
-        let parts = |text| Parts::of(text).unwrap();
+        let parts = |text| RawFields::of(text).unwrap();
         let one = parts(r#"{"a":1,"a":2,"b":1}"#);
         let other = parts(r#"{"a":1,"b":1,"b":3}"#);
-        let unlike = Parts::unlike(&one, &other);
+        let unlike = RawFields::unlike(&one, &other);
         assert!(!unlike("a") && !unlike("b"));
     }
 
@@ -261,11 +264,11 @@ mod tests {
         ] {
             let deep = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
             let text = format!(r#"{{"a":7,"b":{deep}}}"#);
-            let parts = Parts::of(&text).unwrap();
+            let parts = RawFields::of(&text).unwrap();
             assert_eq!(parts.get("b").map(RawValue::get), Some(&*deep), "{levels}");
             assert_eq!(parts.tree(|_| true).is_some(), has_tree, "{levels}");
             assert!(parts.tree(|name| name == "a").is_some());
-            let shown = parts.shown(|name| name == "b");
+            let shown = parts.display(|name| name == "b");
             assert_eq!(shown["b"].is_string(), !has_tree, "{levels}");
             let mut together = "{".to_owned();
             parts.iter().for_each(|part| part.write(&mut together));

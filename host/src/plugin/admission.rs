@@ -1,4 +1,4 @@
-//! Which components are let in: what they import, and whether they export a controller.
+//! Which components are admitted: what they import, and whether they export a controller.
 //!
 //! Everything that can be wrong with a file gets its own sentence, with what to do about it.
 
@@ -19,7 +19,7 @@ const OURS: [&str; 7] = [
 ];
 const WASI: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
 
-/// Why a file is not let in.
+/// Why a file is not admitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// Nothing in it.

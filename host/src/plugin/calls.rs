@@ -1,7 +1,9 @@
 //! What guests ask their host for, counted.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::bindings::cluster::{Error, SetError};
 
@@ -14,16 +16,12 @@ type Counts = BTreeMap<(&'static str, &'static str), u64>;
 impl HostCalls {
     /// One more call of `import` has ended so.
     pub(crate) fn note(&self, import: &'static str, ending: &'static str) {
-        *self.held().entry((import, ending)).or_default() += 1;
+        *self.0.lock().entry((import, ending)).or_default() += 1;
     }
 
     /// How many there were, by import and ending.
     pub fn all(&self) -> Counts {
-        self.held().clone()
-    }
-
-    fn held(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().clone()
     }
 }
 

@@ -19,10 +19,10 @@ pub enum Stop {
 
 /// A flag that can be waited for. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<Inner>);
+pub struct Cancel(Arc<CancelInner>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct CancelInner {
     stopped: AtomicBool,
     changed: Notify,
 }

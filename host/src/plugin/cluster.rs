@@ -1,10 +1,11 @@
-//! The guest's door to the cluster: every import is checked against the grants, then answered.
+//! The guest's access to the cluster: every import is checked against the grants, then answered.
 //!
 //! - `denied` comes before `not-found`: a plugin learns nothing of what it may not see.
 //! - What a call has read it writes with the UID that it saw: never to another object under the
 //!   same name.
 //! - What the API server answers is in the store before the guest has it.
 
+mod access;
 mod answer;
 mod captured;
 mod check;
@@ -29,21 +30,23 @@ use std::time::Duration;
 use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use super::calls::HostCalls;
-use super::measures::Measures;
+use super::custom_metrics::CustomMetrics;
 use super::redact::Redactor;
-use super::shares::Share;
+use super::shares::VersionShare;
 use super::transcript::CallRecorder;
 use super::waited::Waited;
 use crate::api::{Api, Discovery, Resource, group_of};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
 use crate::grants::{Access, Grants, Used};
+use crate::manifest::Limits;
 use crate::memory::{Account, Charge};
-use crate::object::{Key, Object};
+use crate::object::{Key, Metadata, Object};
 use crate::seams::Rng;
 use crate::spans;
 use crate::view::View;
 
+pub use access::AccessMeans;
 use captured::Captured;
 pub use captured::{CapturedWrite, CapturedWrites};
 pub use check::owned_by;
@@ -63,7 +66,7 @@ pub struct ClusterAccess {
     /// What its calls ask for.
     pub calls: HostCalls,
     /// Numbers of its own.
-    pub measures: Measures,
+    pub custom_metrics: CustomMetrics,
     /// What its calls wait for, and what they lose.
     pub throttled: Throttled,
     /// What the plugin watches.
@@ -72,17 +75,15 @@ pub struct ClusterAccess {
     pub events: Recorder,
     /// Where what its calls hold counts.
     pub account: Account,
-    /// How many requests a call may make.
-    pub api_calls: u32,
     /// What becomes of its writes.
-    pub writes: Writes,
+    pub writes: WriteMode,
     /// Where those are noted that are not sent.
-    pub sheet: CapturedWrites,
+    pub captured: CapturedWrites,
 }
 
 /// What becomes of the writes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writes {
+pub enum WriteMode {
     /// They are sent.
     Sent,
     /// They are answered as if they had been sent: the call is not meant.
@@ -100,6 +101,17 @@ pub struct Primary {
     pub uid: String,
 }
 
+impl Primary {
+    /// The object with this metadata, of the kind `resource`.
+    pub fn of(resource: &Resource, object: &Metadata) -> Self {
+        Self {
+            resource: resource.clone(),
+            key: object.key.clone(),
+            uid: object.uid.to_string(),
+        }
+    }
+}
+
 impl std::fmt::Display for Primary {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{}/{}", self.resource.kind, self.key)
@@ -108,14 +120,16 @@ impl std::fmt::Display for Primary {
 
 /// The cluster as one call sees it.
 pub struct Call {
-    door: Arc<ClusterAccess>,
-    measures: Measures,
+    cluster: Arc<ClusterAccess>,
+    custom_metrics: CustomMetrics,
     primary: Primary,
+    /// How many requests it may make.
+    api_calls: u32,
     requests: u32,
     /// How many of those were the host's own, to know what it must before a write.
     lookups: u32,
     /// What the call has read or written, so that it meets the same object again.
-    seen: HashMap<(Resource, Key), Seen>,
+    seen: HashMap<(Resource, Key), SeenVersion>,
     /// What the call remembers takes so much.
     memory: Charge,
     /// The last answer takes so much.
@@ -128,11 +142,11 @@ pub struct Call {
     captured: Captured,
     /// Whether it has applied its set.
     set_applied: bool,
-    tape: Option<CallRecorder>,
+    recorder: Option<CallRecorder>,
     /// Chance, as the call sees it.
     rng: Rng,
     /// What the plugin may do over time.
-    share: Option<Arc<Share>>,
+    share: Option<Arc<VersionShare>>,
     /// How long it waits for its host.
     waited: Option<Waited>,
     /// Hides the Secrets that the call sees in what people are told of it.
@@ -140,13 +154,13 @@ pub struct Call {
 }
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct SeenVersion {
     uid: String,
     /// The version, if the store answered.
     stored_version: Option<String>,
 }
 
-/// What a call did at its door.
+/// What a call did in the cluster.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
     /// Requests to the API server.
@@ -156,9 +170,9 @@ pub struct Traffic {
 }
 
 /// Chance in a call about `primary`.
-fn chance(door: &ClusterAccess, primary: &Primary) -> Rng {
-    let about = || format!("{} {primary}", door.plugin);
-    door.api.rng().of_call(about)
+fn chance(cluster: &ClusterAccess, primary: &Primary) -> Rng {
+    let about = || format!("{} {primary}", cluster.plugin);
+    cluster.api.rng().of_call(about)
 }
 
 /// An object that an import names, resolved.
@@ -169,21 +183,22 @@ struct Target {
 
 impl Call {
     /// A call about `primary`: what it reads counts from now on.
-    pub fn new(door: Arc<ClusterAccess>, primary: Primary) -> Self {
-        door.view.begins(&primary.key);
+    pub fn new(cluster: Arc<ClusterAccess>, primary: Primary) -> Self {
+        cluster.view.begins(&primary.key);
         let own = (primary.resource.clone(), primary.key.clone());
-        let seen = Seen {
+        let seen = SeenVersion {
             uid: primary.uid.clone(),
             stored_version: None,
         };
         Self {
-            measures: door.measures.now(),
-            memory: door.account.passing(),
-            answer: door.account.passing(),
+            custom_metrics: cluster.custom_metrics.now(),
+            memory: cluster.account.passing(),
+            answer: cluster.account.passing(),
             exceeded: false,
-            rng: chance(&door, &primary),
-            door,
+            rng: chance(&cluster, &primary),
+            cluster,
             primary,
+            api_calls: Limits::default().api_calls,
             requests: 0,
             lookups: 0,
             seen: HashMap::from([(own, seen)]),
@@ -191,28 +206,31 @@ impl Call {
             remarks_left: remarks::MOST,
             captured: Captured::default(),
             set_applied: false,
-            tape: None,
+            recorder: None,
             share: None,
             waited: None,
             redactor: Redactor::default(),
         }
     }
 
-    /// From now on all that it is asked for, and what it answers, is noted on `tape`.
+    /// From now on all that it is asked for, and what it answers, is noted on `recorder`.
     #[must_use]
-    pub fn noted_on(self, tape: CallRecorder) -> Self {
-        let tape = Some(tape);
-        Self { tape, ..self }
+    pub fn noted_on(self, recorder: CallRecorder) -> Self {
+        let recorder = Some(recorder);
+        Self { recorder, ..self }
     }
 
-    /// Its plugin's numbers go to `measures`, and not to where they go now.
+    /// Its plugin's numbers go to `custom_metrics`, and not to where they go now.
     #[must_use]
-    pub fn measured_by(self, measures: Measures) -> Self {
-        Self { measures, ..self }
+    pub fn measured_by(self, custom_metrics: CustomMetrics) -> Self {
+        Self {
+            custom_metrics,
+            ..self
+        }
     }
 
-    pub(super) fn tape(&self) -> Option<&CallRecorder> {
-        self.tape.as_ref()
+    pub(super) fn recorder(&self) -> Option<&CallRecorder> {
+        self.recorder.as_ref()
     }
 
     /// Where the guest's random numbers begin.
@@ -226,13 +244,13 @@ impl Call {
     }
 
     /// Where its own numbers go.
-    pub(super) fn measures(&self) -> &Measures {
-        &self.measures
+    pub(super) fn custom_metrics(&self) -> &CustomMetrics {
+        &self.custom_metrics
     }
 
     /// Where it counts what it asks for.
     pub(super) fn calls(&self) -> HostCalls {
-        self.door.calls.clone()
+        self.cluster.calls.clone()
     }
 
     /// What the call has done so far.
@@ -247,17 +265,17 @@ impl Call {
     /// that holds a grant in its group.
     async fn resource(&mut self, api_version: &str, kind: &str) -> Result<Resource, Error> {
         check::kind(api_version, kind)?;
-        if let Some(resource) = self.door.discovery.remembered(api_version, kind) {
+        if let Some(resource) = self.cluster.discovery.remembered(api_version, kind) {
             return Ok(resource);
         }
         // Before anybody is asked: a lookup is a request too.
-        if !self.door.grants.know_group(group_of(api_version)) {
+        if !self.cluster.grants.know_group(group_of(api_version)) {
             return Err(self.deny(&format!("touch {kind} of {api_version}: add it to grants")));
         }
         self.check_requests()?;
         self.throttle().await;
         let waits = self.waits();
-        let found = self.door.discovery.by_kind(api_version, kind).await;
+        let found = self.cluster.discovery.by_kind(api_version, kind).await;
         drop(waits);
         // What is found is remembered. What is not counts, since nothing keeps a guest from making
         // up the next one.
@@ -308,8 +326,8 @@ impl Call {
 
     fn permit_access(&mut self, access: &Access<'_>) -> Result<(), Error> {
         let home = self.primary.key.namespace.as_deref();
-        if self.door.grants.allow(access, home) {
-            self.door.used.note(access);
+        if self.cluster.grants.allow(access, home) {
+            self.cluster.used.note(access);
             return Ok(());
         }
         Err(self.deny(&format!("{access}: add it to grants")))
@@ -318,7 +336,7 @@ impl Call {
     /// Remembers an object that the call has met. There is room for it: see [`Call::remember_one`].
     fn meet(&mut self, target: &Target, object: &Object, stored: bool) {
         let version = stored.then(|| object.metadata.resource_version.to_string());
-        let seen = Seen {
+        let seen = SeenVersion {
             uid: object.metadata.uid.to_string(),
             stored_version: version,
         };
@@ -326,13 +344,13 @@ impl Call {
             .insert((target.resource.clone(), target.key.clone()), seen);
     }
 
-    fn seen(&self, target: &Target) -> Option<&Seen> {
+    fn seen_version(&self, target: &Target) -> Option<&SeenVersion> {
         self.seen
             .get(&(target.resource.clone(), target.key.clone()))
     }
 
     /// The object as the guest may see it.
     fn show(&self, resource: &Resource, object: &Object) -> String {
-        self.door.view.show(resource, object)
+        self.cluster.view.show(resource, object)
     }
 }

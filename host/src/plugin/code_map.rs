@@ -4,16 +4,17 @@
 //! millisecond.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 use windlass_code_cache::Code;
 
 use super::bindings::PluginPre;
-use super::sandbox::State;
+use super::sandbox::SandboxState;
 use crate::digest::Digest;
 use crate::seams::{Clock, Spawn, Task};
 
@@ -27,13 +28,13 @@ const LOOK: Duration = Duration::from_secs(10);
 pub(super) struct CompiledComponent {
     code: Code,
     engine: Engine,
-    linker: Arc<Linker<State>>,
+    linker: Arc<Linker<SandboxState>>,
     clock: Clock,
     mapped: Mutex<Option<Mapped>>,
 }
 
 struct Mapped {
-    pre: PluginPre<State>,
+    pre: PluginPre<SandboxState>,
     used: Instant,
 }
 
@@ -41,12 +42,12 @@ impl CompiledComponent {
     /// The image of `code`, which is mapped as `component`.
     ///
     /// # Errors
-    /// It is no plugin: what it imports or exports is not what [`Linker`] has.
+    /// It is not a plugin: what it imports or exports is not what [`Linker`] has.
     pub(super) fn new(
         code: Code,
         component: &Component,
         engine: Engine,
-        linker: Arc<Linker<State>>,
+        linker: Arc<Linker<SandboxState>>,
         clock: Clock,
     ) -> wasmtime::Result<Self> {
         let pre = PluginPre::new(linker.instantiate_pre(component)?)?;
@@ -61,9 +62,9 @@ impl CompiledComponent {
     }
 
     /// The code, ready to be instantiated; mapped if it is not.
-    pub(super) fn pre(&self) -> wasmtime::Result<PluginPre<State>> {
+    pub(super) fn pre(&self) -> wasmtime::Result<PluginPre<SandboxState>> {
         let used = self.clock.now();
-        let mut mapped = self.mapped();
+        let mut mapped = self.mapped.lock();
         if let Some(mapped) = mapped.as_mut() {
             mapped.used = used;
             return Ok(mapped.pre.clone());
@@ -80,7 +81,7 @@ impl CompiledComponent {
     /// Lets the code go if nobody has called it for so long.
     fn rest(&self, idle: Duration) {
         let now = self.clock.now();
-        let mut mapped = self.mapped();
+        let mut mapped = self.mapped.lock();
         if mapped
             .as_ref()
             .is_some_and(|mapped| now - mapped.used >= idle)
@@ -91,11 +92,7 @@ impl CompiledComponent {
 
     /// Whether the code is mapped now.
     fn is_mapped(&self) -> bool {
-        self.mapped().is_some()
-    }
-
-    fn mapped(&self) -> MutexGuard<'_, Option<Mapped>> {
-        self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
+        self.mapped.lock().is_some()
     }
 }
 
@@ -106,17 +103,17 @@ pub(super) struct CodeMap(Arc<Mutex<BTreeMap<Digest, Weak<CompiledComponent>>>>)
 
 impl CodeMap {
     pub(super) fn add(&self, component: Digest, image: &Arc<CompiledComponent>) {
-        self.images().insert(component, Arc::downgrade(image));
+        self.0.lock().insert(component, Arc::downgrade(image));
     }
 
     /// The image of a component, if there is one.
     pub(super) fn of(&self, component: &Digest) -> Option<Arc<CompiledComponent>> {
-        self.images().get(component)?.upgrade()
+        self.0.lock().get(component)?.upgrade()
     }
 
     /// How many are mapped now.
     pub(super) fn mapped(&self) -> usize {
-        let images = self.images();
+        let images = self.0.lock();
         let live = images.values().filter_map(Weak::upgrade);
         live.filter(|image| image.is_mapped()).count()
     }
@@ -127,7 +124,7 @@ impl CodeMap {
         spawn.task(async move {
             loop {
                 clock.sleep(LOOK).await;
-                images.images().retain(|_, image| match image.upgrade() {
+                images.0.lock().retain(|_, image| match image.upgrade() {
                     Some(image) => {
                         image.rest(IDLE);
                         true
@@ -136,9 +133,5 @@ impl CodeMap {
                 });
             }
         })
-    }
-
-    fn images(&self) -> MutexGuard<'_, BTreeMap<Digest, Weak<CompiledComponent>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

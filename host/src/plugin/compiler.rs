@@ -15,7 +15,7 @@ use super::admission::{Refused, invalid, judge_bytes, judge_structure};
 use super::engine::{self, Interruption};
 use crate::crashes::Blame;
 use crate::memory::memory_limit;
-use crate::seams::{Ended, Seams};
+use crate::seams::{ChildExit, Seams};
 use crate::source::LARGEST_FILE;
 use crate::text::clean;
 
@@ -103,32 +103,34 @@ impl Compiler {
 }
 
 /// What the child's end says of the component.
-fn judge_end(ended: Ended, said: &str) -> Result<(), CompileError> {
+fn judge_end(ended: ChildExit, said: &str) -> Result<(), CompileError> {
     let said = clean(said.trim(), 2 << 10);
     let xcpu = rustix::process::Signal::XCPU.as_raw();
     let xfsz = rustix::process::Signal::XFSZ.as_raw();
     Err(match ended {
-        Ended::Code(0) => return Ok(()),
-        Ended::Code(code) if code == i32::from(REFUSED) => Refused::Told(said).into(),
+        ChildExit::Code(0) => return Ok(()),
+        ChildExit::Code(code) if code == i32::from(REFUSED) => Refused::Told(said).into(),
         // What a panic ends with.
-        Ended::Code(101) => CompileError::Died(format!("makes the compiler panic: {said}")),
-        Ended::Code(code) => {
+        ChildExit::Code(101) => CompileError::Died(format!("makes the compiler panic: {said}")),
+        ChildExit::Code(code) => {
             CompileError::Failed(format!("the compiler ended with {code}: {said}"))
         }
-        Ended::Late => CompileError::Starved(format!("takes more than {} s", DEADLINE.as_secs())),
-        Ended::Signal(signal) if signal == xcpu => {
+        ChildExit::Late => {
+            CompileError::Starved(format!("takes more than {} s", DEADLINE.as_secs()))
+        }
+        ChildExit::Signal(signal) if signal == xcpu => {
             CompileError::Exhausted(format!("takes more than {CPU} s of CPU time"))
         }
-        Ended::Signal(signal) if signal == xfsz => CompileError::Exhausted(format!(
+        ChildExit::Signal(signal) if signal == xfsz => CompileError::Exhausted(format!(
             "gives more than {} MiB of code",
             LARGEST_CODE >> 20
         )),
         // The allocator's answer to a refused page is to abort; the kernel's is to kill.
-        Ended::Signal(6 | 9) => CompileError::Starved(format!(
+        ChildExit::Signal(6 | 9) => CompileError::Starved(format!(
             "takes more than {} GiB of memory, or more than the container has",
             MEMORY >> 30
         )),
-        Ended::Signal(signal) => {
+        ChildExit::Signal(signal) => {
             CompileError::Died(format!("kills the compiler by signal {signal}: {said}"))
         }
     })
@@ -191,41 +193,41 @@ mod tests {
     fn how_the_child_ended_says_who_is_to_blame() {
         use Blame::{Component, Machine};
         let cases = [
-            (Ended::Code(0), "", None),
-            (Ended::Code(3), "unexpected end", None),
+            (ChildExit::Code(0), "", None),
+            (ChildExit::Code(3), "unexpected end", None),
             (
-                Ended::Code(101),
+                ChildExit::Code(101),
                 "compiling it makes the compiler panic: unexpected end",
                 Some(Component),
             ),
             (
-                Ended::Code(1),
+                ChildExit::Code(1),
                 "cannot compile: the compiler ended with 1: unexpected end",
                 None,
             ),
-            (Ended::Late, "takes more than 300 s", Some(Machine)),
+            (ChildExit::Late, "takes more than 300 s", Some(Machine)),
             (
-                Ended::Signal(24),
+                ChildExit::Signal(24),
                 "takes more than 120 s of CPU time",
                 Some(Component),
             ),
             (
-                Ended::Signal(25),
+                ChildExit::Signal(25),
                 "gives more than 256 MiB of code",
                 Some(Component),
             ),
             (
-                Ended::Signal(6),
+                ChildExit::Signal(6),
                 "takes more than 4 GiB of memory",
                 Some(Machine),
             ),
             (
-                Ended::Signal(9),
+                ChildExit::Signal(9),
                 "takes more than 4 GiB of memory",
                 Some(Machine),
             ),
             (
-                Ended::Signal(11),
+                ChildExit::Signal(11),
                 "compiling it kills the compiler by signal 11",
                 Some(Component),
             ),

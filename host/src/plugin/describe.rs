@@ -9,7 +9,7 @@ use crate::manifest::Limits;
 use crate::plugin::{LoadError, Plugin, Sandboxes, code_cache, sandboxes};
 use crate::seams::Seams;
 
-/// Whoever can ask components. Compiled code is kept, as a host does.
+/// Asks components. Compiled code is kept, as a host does.
 pub struct Describe {
     sandboxes: Arc<Sandboxes>,
     cache: CodeCache,

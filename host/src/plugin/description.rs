@@ -65,9 +65,10 @@ impl Need {
     /// A grant of `verbs` on it, where such a grant is mostly wanted.
     pub fn grant(&self, verbs: &[&str]) -> Grant {
         let (plural, _) = split_subresource(&self.resource);
-        let namespaces = match is_cluster_scoped(&self.group, plural) {
-            true => Namespaces::All,
-            false => Namespaces::SameAsPrimary,
+        let namespaces = if is_cluster_scoped(&self.group, plural) {
+            Namespaces::All
+        } else {
+            Namespaces::SameAsPrimary
         };
         let suggested = Grant::suggested(&self.group, &[&self.resource], verbs, namespaces);
         Grant {
@@ -169,7 +170,7 @@ impl Description {
     }
 
     /// What the plugin called `plugin` looks at, with its `primary` as discovery knows it.
-    pub fn outlook(&self, plugin: &str, primary: Resource) -> WatchSpec {
+    pub fn watch_spec(&self, plugin: &str, primary: Resource) -> WatchSpec {
         let own = (primary.group.clone(), primary.plural.clone());
         let mut fields = HashMap::from([(own.clone(), self.fields.clone())]);
         let reads = |need: &&Need| {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::meter::Cpu;
+use super::cpu_meter::Cpu;
 use crate::seams::{Spawn, Task};
 
 /// The CPU time of a short call, at most.
@@ -49,12 +49,12 @@ type Running<T> = BoxFuture<'static, Result<T, Box<dyn Any + Send>>>;
 
 /// A call that has begun. Dropping it ends the call where it waits.
 pub(super) struct Execution<T> {
-    place: Place<T>,
+    place: RunsOn<T>,
     cpu: Cpu,
     spawn: Spawn,
 }
 
-enum Place<T> {
+enum RunsOn<T> {
     /// Where this is polled.
     Here(Running<T>),
     /// On a guest thread.
@@ -72,9 +72,10 @@ impl<T: Send + 'static> Execution<T> {
         spawn: &Spawn,
     ) -> Self {
         let call = AssertUnwindSafe(call).catch_unwind().boxed();
-        let place = match trust.is_earned() {
-            true => Place::Here(call),
-            false => Place::Away(spawn.guest(call)),
+        let place = if trust.is_earned() {
+            RunsOn::Here(call)
+        } else {
+            RunsOn::Away(spawn.guest(call))
         };
         let spawn = spawn.clone();
         Self { place, cpu, spawn }
@@ -87,24 +88,24 @@ impl<T: Send + 'static> Future for Execution<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let this = &mut *self;
-        if let Place::Here(call) = &mut this.place {
+        if let RunsOn::Here(call) = &mut this.place {
             if let Poll::Ready(answer) = call.as_mut().poll(context) {
-                this.place = Place::Over;
+                this.place = RunsOn::Over;
                 return Poll::Ready(answer.ok());
             }
             if this.cpu.used() <= SHORT {
                 return Poll::Pending;
             }
-            if let Place::Here(call) = std::mem::replace(&mut this.place, Place::Over) {
-                this.place = Place::Away(this.spawn.guest(call));
+            if let RunsOn::Here(call) = std::mem::replace(&mut this.place, RunsOn::Over) {
+                this.place = RunsOn::Away(this.spawn.guest(call));
             }
         }
         match &mut this.place {
-            Place::Away(call) => Pin::new(call)
+            RunsOn::Away(call) => Pin::new(call)
                 .poll(context)
                 .map(|answer| answer.ok().and_then(Result::ok)),
-            Place::Here(_) => Poll::Pending,
-            Place::Over => Poll::Ready(None),
+            RunsOn::Here(_) => Poll::Pending,
+            RunsOn::Over => Poll::Ready(None),
         }
     }
 }

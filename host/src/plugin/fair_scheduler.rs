@@ -6,9 +6,10 @@
 //! - The plugin that has used least CPU time for its weight is next, however many calls each has waiting
 //!   ([`FairQueue`]). So who runs for a moment after each answer does not wait for all who compute.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::engine::SLICE;
@@ -19,18 +20,18 @@ const LEAST: Duration = Duration::from_micros(100);
 
 /// Shares turns. Clones are the same.
 #[derive(Clone, Debug)]
-pub(super) struct FairScheduler(Arc<Mutex<State>>);
+pub(super) struct FairScheduler(Arc<Mutex<SchedulerState>>);
 
 /// Where the calls of one plugin wait for their turns.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct PluginQueue {
     turns: FairScheduler,
     plugin: Arc<str>,
     weight: u32,
 }
 
 #[derive(Debug)]
-struct State {
+struct SchedulerState {
     free: usize,
     /// The calls that wait, and their weights. Virtual time is in nanoseconds of CPU time at the usual weight.
     calls: FairQueue<(u32, oneshot::Sender<Turn>)>,
@@ -39,14 +40,14 @@ struct State {
 /// The right to run. Dropping it hands it to the next.
 #[derive(Debug)]
 pub(super) struct Turn {
-    line: Option<Line>,
+    line: Option<PluginQueue>,
     spent: Duration,
 }
 
 impl FairScheduler {
     /// `count` turns.
     pub(super) fn new(count: usize) -> Self {
-        let state = State {
+        let state = SchedulerState {
             free: count.max(1),
             calls: FairQueue::new(),
         };
@@ -54,8 +55,8 @@ impl FairScheduler {
     }
 
     /// Where calls of `plugin` wait, of this weight.
-    pub(super) fn line(&self, plugin: Arc<str>, weight: u32) -> Line {
-        Line {
+    pub(super) fn line(&self, plugin: Arc<str>, weight: u32) -> PluginQueue {
+        PluginQueue {
             turns: self.clone(),
             plugin,
             weight,
@@ -64,7 +65,7 @@ impl FairScheduler {
 
     /// The plugin is gone: what it has used is forgotten. Its calls that wait go on waiting.
     pub(super) fn forget(&self, plugin: &str) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if !state.calls.waits(plugin) {
             state.calls.forget(plugin);
         }
@@ -72,7 +73,7 @@ impl FairScheduler {
 
     fn hand_on(&self) {
         loop {
-            let next = self.state().next();
+            let next = self.0.lock().next();
             let Some((plugin, weight, call)) = next else {
                 return;
             };
@@ -82,24 +83,26 @@ impl FairScheduler {
                 // It does not wait any more: the turn goes to the one after.
                 Err(mut turn) => {
                     if let Some(line) = turn.line.take() {
-                        self.state().settle(&line, Duration::ZERO);
+                        self.0.lock().settle(&line, Duration::ZERO);
                     }
                 }
             }
         }
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Line {
+impl PluginQueue {
+    /// The weight of its calls.
+    #[cfg(test)]
+    pub(super) fn weight(&self) -> u32 {
+        self.weight
+    }
+
     /// Waits for a turn.
     pub(super) async fn take(&self) -> Turn {
         loop {
             let turn = {
-                let mut state = self.turns.state();
+                let mut state = self.turns.0.lock();
                 if state.free > 0 {
                     state.free -= 1;
                     state.begin(&self.plugin, self.weight);
@@ -113,9 +116,9 @@ impl Line {
         }
     }
 
-    /// Hands `turn` to whoever is next, and waits for another one.
+    /// Hands `turn` to the next one, and waits for another one.
     pub(super) async fn pass_on(&self, turn: Turn) -> Turn {
-        let place = self.turns.state().queue(self);
+        let place = self.turns.0.lock().queue(self);
         drop(turn);
         match place.await {
             Ok(turn) => turn,
@@ -124,8 +127,8 @@ impl Line {
     }
 }
 
-impl State {
-    fn queue(&mut self, line: &Line) -> oneshot::Receiver<Turn> {
+impl SchedulerState {
+    fn queue(&mut self, line: &PluginQueue) -> oneshot::Receiver<Turn> {
         let (sender, receiver) = oneshot::channel();
         let (call, credit) = ((line.weight, sender), cost(SLICE, line.weight));
         self.calls.push(&line.plugin, credit, call);
@@ -142,16 +145,16 @@ impl State {
         Some((plugin, weight, call))
     }
 
-    /// A turn of `plugin` begins. It counts as a whole slice until it is known how long it was. Who has not run for long
-    /// may make up for one slice, so that whoever computes little between two answers comes before those who compute all
-    /// the time.
+    /// A turn of `plugin` begins. It counts as a whole slice until it is known how long it was. A plugin that has not
+    /// run for long may make up for one slice. So one that computes little between two answers comes before those that
+    /// always compute.
     fn begin(&mut self, plugin: &Arc<str>, weight: u32) {
         let slice = cost(SLICE, weight);
         self.calls.begin(plugin, slice, slice);
     }
 
     /// A turn was so long.
-    fn settle(&mut self, line: &Line, spent: Duration) {
+    fn settle(&mut self, line: &PluginQueue, spent: Duration) {
         let (slice, spent) = (cost(SLICE, line.weight), cost(spent, line.weight));
         self.calls.settle(&line.plugin, slice, spent);
     }
@@ -163,7 +166,7 @@ fn cost(spent: Duration, weight: u32) -> u64 {
 }
 
 impl Turn {
-    fn of(line: Line) -> Self {
+    fn of(line: PluginQueue) -> Self {
         Self {
             line: Some(line),
             spent: Duration::ZERO,
@@ -179,7 +182,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         if let Some(line) = self.line.take() {
-            line.turns.state().settle(&line, self.spent.max(LEAST));
+            line.turns.0.lock().settle(&line, self.spent.max(LEAST));
             line.turns.hand_on();
         }
     }
@@ -252,7 +255,7 @@ mod tests {
                 100,
                 &[("a", 25), ("b", 75)],
             ),
-            // As much time for each: more turns for whoever needs less of it.
+            // As much time for each: more turns for a plugin that needs less of it.
             (
                 &[("a", 10, long), ("b", 10, short)],
                 90,
@@ -344,6 +347,6 @@ mod tests {
         let turns = FairScheduler::new(1);
         drop(turns.line("a".into(), 10).take().await);
         turns.forget("a");
-        assert_eq!(turns.state().calls.remembered(), 0);
+        assert_eq!(turns.0.lock().calls.remembered(), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! The functions of a plugin, as the host calls them.
 
 use super::cluster::Call;
-use super::outcome::{self, Asked};
+use super::outcome::{self, GuestCall};
 use super::sandbox::ImportBackend;
 use super::transcript::Player;
 use super::{Action, Called, Cancel, Plugin, Progress, Request};
@@ -12,12 +12,12 @@ use crate::memory::{Account, Room};
 impl Plugin {
     /// Calls `reconcile`.
     pub async fn reconcile(&self, request: Request, call: Call, cancel: &Cancel) -> Called<Action> {
-        let (ask, party) = (
-            Asked::Reconcile(request),
+        let (ask, backend) = (
+            GuestCall::Reconcile(request),
             ImportBackend::Cluster(Box::new(call)),
         );
-        let called = self.call(ask, party, cancel).await;
-        called.narrow(outcome::Answer::action)
+        let called = self.call(ask, backend, cancel).await;
+        called.narrow(outcome::GuestResult::action)
     }
 
     /// Calls `finalize`.
@@ -27,26 +27,32 @@ impl Plugin {
         call: Call,
         cancel: &Cancel,
     ) -> Called<Progress> {
-        let (ask, party) = (
-            Asked::Finalize(request),
+        let (ask, backend) = (
+            GuestCall::Finalize(request),
             ImportBackend::Cluster(Box::new(call)),
         );
-        let called = self.call(ask, party, cancel).await;
-        called.narrow(outcome::Answer::progress)
+        let called = self.call(ask, backend, cancel).await;
+        called.narrow(outcome::GuestResult::progress)
     }
 
     /// Calls `reconcile` again, as it was recorded; `player` then knows what it asked for.
     pub async fn reconcile_again(&self, request: Request, player: Player) -> Called<Action> {
-        let (ask, party) = (Asked::Reconcile(request), ImportBackend::Recording(player));
-        let called = self.call(ask, party, &Cancel::default()).await;
-        called.narrow(outcome::Answer::action)
+        let (ask, backend) = (
+            GuestCall::Reconcile(request),
+            ImportBackend::Recording(player),
+        );
+        let called = self.call(ask, backend, &Cancel::default()).await;
+        called.narrow(outcome::GuestResult::action)
     }
 
     /// Calls `finalize` again, as it was recorded.
     pub async fn finalize_again(&self, request: Request, player: Player) -> Called<Progress> {
-        let (ask, party) = (Asked::Finalize(request), ImportBackend::Recording(player));
-        let called = self.call(ask, party, &Cancel::default()).await;
-        called.narrow(outcome::Answer::progress)
+        let (ask, backend) = (
+            GuestCall::Finalize(request),
+            ImportBackend::Recording(player),
+        );
+        let called = self.call(ask, backend, &Cancel::default()).await;
+        called.narrow(outcome::GuestResult::progress)
     }
 
     /// The digest of its component.
@@ -64,9 +70,11 @@ impl Plugin {
         &self.guest.account
     }
 
-    /// It takes over: from now on its limits are those of its account, which other versions of it share.
-    pub fn bound_account(&self) {
+    /// It takes over: from now on its limits are those of its account and of its call slots, which other versions of it
+    /// share.
+    pub fn take_over(&self) {
         self.guest.account.bound(self.guest.limits.host_memory);
+        self.guest.share.take_over();
     }
 
     /// It is to take over: makes room for it beside the version that runs.
@@ -81,10 +89,10 @@ impl Plugin {
 
     async fn call(
         &self,
-        ask: Asked,
-        party: ImportBackend,
+        ask: GuestCall,
+        backend: ImportBackend,
         cancel: &Cancel,
-    ) -> Called<outcome::Answer> {
-        self.sandboxes.call(&self.guest, ask, party, cancel).await
+    ) -> Called<outcome::GuestResult> {
+        self.sandboxes.call(&self.guest, ask, backend, cancel).await
     }
 }

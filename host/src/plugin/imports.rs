@@ -8,11 +8,10 @@ use super::bindings::{clock, cluster, config, events, log, metrics, types};
 use super::calls::Ending;
 use super::cancel::Stop;
 use super::cluster::Call;
-use super::measures::{Kind, LABELS};
-use super::sandbox::State;
+use super::custom_metrics::{LABELS, MetricKind};
+use super::sandbox::SandboxState;
 use super::shares::Logged;
 use super::transcript::{Arguments, Recordable, arguments};
-use crate::seams::{Either, first};
 use crate::spans;
 use crate::text::clean;
 
@@ -30,7 +29,7 @@ struct NothingHere;
 #[error("the recorded answer to `{0}` does not fit this import")]
 struct Unreadable(&'static str);
 
-impl State {
+impl SandboxState {
     fn call(&mut self) -> wasmtime::Result<&mut Call> {
         self.cancel.check()?;
         self.call.as_mut().ok_or_else(|| NothingHere.into())
@@ -53,17 +52,18 @@ impl State {
     {
         let cancel = self.cancel.clone();
         let work = work(self.call()?);
-        match first(cancel.stopped(), work).await {
-            Either::Left(()) => Err(Stop::Cancelled.into()),
-            Either::Right(answer) => Ok(answer),
+        tokio::select! {
+            biased;
+            () = cancel.stopped() => Err(Stop::Cancelled.into()),
+            answer = work => Ok(answer),
         }
     }
 }
 
-impl State {
+impl SandboxState {
     /// What a guest says, if somebody notes it or answers from notes.
-    fn spoken(&self, said: impl FnOnce() -> Arguments) -> Option<Arguments> {
-        let is_noted = |call: &Call| call.tape().is_some();
+    fn arguments(&self, said: impl FnOnce() -> Arguments) -> Option<Arguments> {
+        let is_noted = |call: &Call| call.recorder().is_some();
         let is_heard = self.player.is_some() || self.call.as_ref().is_some_and(is_noted);
         is_heard.then(said)
     }
@@ -78,7 +78,7 @@ impl State {
     }
 
     /// Has `import` answered: from the recording that is played, or by its work. Counts how the work ends, and notes it.
-    async fn asked<'a, T: Ending + Recordable + Clone + Send + 'static, F>(
+    async fn call_import<'a, T: Ending + Recordable + Clone + Send + 'static, F>(
         &'a mut self,
         import: &'static str,
         spoken: Option<Arguments>,
@@ -89,12 +89,12 @@ impl State {
     {
         if let Some(player) = &self.player {
             self.cancel.check()?;
-            let spoken = spoken.map(Arguments::said).unwrap_or_default();
+            let spoken = spoken.map(Arguments::into_json).unwrap_or_default();
             let reply = player.answer(import, spoken);
             return T::from_reply(reply).ok_or_else(|| Unreadable(import).into());
         }
         let calls = self.call.as_ref().map(Call::calls);
-        let tape = self.call.as_ref().and_then(Call::tape).cloned();
+        let recorder = self.call.as_ref().and_then(Call::recorder).cloned();
         let redactor = self.redactor.clone();
         let span = self.span(import);
         let answer = self.until_stopped(work).instrument(span.clone()).await;
@@ -104,44 +104,47 @@ impl State {
         if let Some(calls) = calls {
             calls.note(import, answer.word());
         }
-        if let (Some(tape), Some(spoken)) = (tape, spoken) {
-            tape.note(import, spoken, &answer);
+        if let (Some(recorder), Some(spoken)) = (recorder, spoken) {
+            recorder.note(import, spoken, &answer);
         }
         Ok(answer)
     }
 }
 
-type Answer<T> = wasmtime::Result<Result<T, cluster::Error>>;
+type ImportResult<T> = wasmtime::Result<Result<T, cluster::Error>>;
 
-impl cluster::Host for State {
+impl cluster::Host for SandboxState {
     async fn get(
         &mut self,
         target: types::ObjectRef,
         subresource: Option<String>,
         consistency: cluster::Consistency,
-    ) -> Answer<String> {
-        let spoken = self.spoken(|| arguments::get(&target, subresource.as_deref(), consistency));
-        self.asked("get", spoken, |call| {
+    ) -> ImportResult<String> {
+        let spoken =
+            self.arguments(|| arguments::get(&target, subresource.as_deref(), consistency));
+        self.call_import("get", spoken, |call| {
             call.get(target, subresource, consistency)
         })
         .await
     }
 
-    async fn list(&mut self, query: cluster::ListQuery) -> Answer<Vec<String>> {
-        let spoken = self.spoken(|| arguments::list(&query));
-        self.asked("list", spoken, |call| call.list(query)).await
+    async fn list(&mut self, query: cluster::ListQuery) -> ImportResult<Vec<String>> {
+        let spoken = self.arguments(|| arguments::list(&query));
+        self.call_import("list", spoken, |call| call.list(query))
+            .await
     }
 
-    async fn apply(&mut self, object: String) -> Answer<String> {
+    async fn apply(&mut self, object: String) -> ImportResult<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| arguments::one(&object));
-        self.asked("apply", spoken, |call| call.apply(object)).await
+        let spoken = self.arguments(|| arguments::one(&object));
+        self.call_import("apply", spoken, |call| call.apply(object))
+            .await
     }
 
-    async fn apply_status(&mut self, object: String) -> Answer<String> {
+    async fn apply_status(&mut self, object: String) -> ImportResult<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| arguments::one(&object));
-        self.asked("apply-status", spoken, |call| call.apply_status(object))
+        let spoken = self.arguments(|| arguments::one(&object));
+        self.call_import("apply-status", spoken, |call| call.apply_status(object))
             .await
     }
 
@@ -150,15 +153,15 @@ impl cluster::Host for State {
         children: Vec<String>,
     ) -> wasmtime::Result<Result<Vec<String>, Vec<cluster::SetError>>> {
         children.iter().for_each(|child| self.redactor.sees(child));
-        let spoken = self.spoken(|| arguments::children(&children));
-        self.asked("apply-set", spoken, |call| call.apply_set(children))
+        let spoken = self.arguments(|| arguments::children(&children));
+        self.call_import("apply-set", spoken, |call| call.apply_set(children))
             .await
     }
 
-    async fn create(&mut self, object: String) -> Answer<String> {
+    async fn create(&mut self, object: String) -> ImportResult<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| arguments::one(&object));
-        self.asked("create", spoken, |call| call.create(object))
+        let spoken = self.arguments(|| arguments::one(&object));
+        self.call_import("create", spoken, |call| call.create(object))
             .await
     }
 
@@ -167,10 +170,10 @@ impl cluster::Host for State {
         parent: types::ObjectRef,
         subresource: String,
         object: String,
-    ) -> Answer<String> {
+    ) -> ImportResult<String> {
         self.redactor.sees(&object);
-        let spoken = self.spoken(|| arguments::post(&parent, &subresource, &object));
-        self.asked("create-subresource", spoken, |call| {
+        let spoken = self.arguments(|| arguments::post(&parent, &subresource, &object));
+        self.call_import("create-subresource", spoken, |call| {
             call.create_subresource(parent, subresource, object)
         })
         .await
@@ -182,11 +185,11 @@ impl cluster::Host for State {
         subresource: Option<String>,
         patch_type: cluster::PatchType,
         patch: String,
-    ) -> Answer<String> {
+    ) -> ImportResult<String> {
         self.redactor.sees_patch(&target.kind, &patch);
-        let spoken =
-            self.spoken(|| arguments::patch(&target, subresource.as_deref(), patch_type, &patch));
-        self.asked("patch", spoken, |call| {
+        let spoken = self
+            .arguments(|| arguments::patch(&target, subresource.as_deref(), patch_type, &patch));
+        self.call_import("patch", spoken, |call| {
             call.patch(target, subresource, patch_type, patch)
         })
         .await
@@ -196,28 +199,31 @@ impl cluster::Host for State {
         &mut self,
         target: types::ObjectRef,
         options: cluster::DeleteOptions,
-    ) -> Answer<()> {
-        let spoken = self.spoken(|| arguments::delete(&target, &options));
-        self.asked("delete", spoken, |call| call.delete(target, options))
+    ) -> ImportResult<()> {
+        let spoken = self.arguments(|| arguments::delete(&target, &options));
+        self.call_import("delete", spoken, |call| call.delete(target, options))
             .await
     }
 }
 
-impl events::Host for State {
+impl events::Host for SandboxState {
     async fn publish(&mut self, mut event: events::Event) -> wasmtime::Result<()> {
         self.redactor.event(&mut event);
-        let spoken = self.spoken(|| arguments::event(&event));
+        let spoken = self.arguments(|| arguments::event(&event));
         if let Some(player) = &self.player {
-            player.answer("publish", spoken.map(Arguments::said).unwrap_or_default());
+            player.answer(
+                "publish",
+                spoken.map(Arguments::into_json).unwrap_or_default(),
+            );
             return Ok(self.cancel.check()?);
         }
-        let tape = self.call.as_ref().and_then(Call::tape).cloned();
+        let recorder = self.call.as_ref().and_then(Call::recorder).cloned();
         let span = self.span("publish");
         self.until_stopped(|call| call.publish(event))
             .instrument(span)
             .await?;
-        if let (Some(tape), Some(spoken)) = (tape, spoken) {
-            tape.note("publish", spoken, &Ok::<_, cluster::Error>(()));
+        if let (Some(recorder), Some(spoken)) = (recorder, spoken) {
+            recorder.note("publish", spoken, &Ok::<_, cluster::Error>(()));
         }
         Ok(())
     }
@@ -235,7 +241,7 @@ fn is_logged(level: log::Level) -> bool {
     }
 }
 
-impl State {
+impl SandboxState {
     /// Whether the plugin may write one more line, of so many bytes. Says now and then what is dropped.
     fn may_log(&self, bytes: usize) -> bool {
         let Logged::Dropped(said) = self.share.log(bytes) else {
@@ -251,7 +257,7 @@ impl State {
     }
 }
 
-impl log::Host for State {
+impl log::Host for SandboxState {
     async fn log(
         &mut self,
         level: log::Level,
@@ -308,14 +314,14 @@ impl log::Host for State {
     }
 }
 
-impl config::Host for State {
+impl config::Host for SandboxState {
     async fn get(&mut self) -> wasmtime::Result<String> {
         self.not_describing()?;
         Ok(self.config.to_string())
     }
 }
 
-impl clock::Host for State {
+impl clock::Host for SandboxState {
     async fn now(&mut self) -> wasmtime::Result<String> {
         self.not_describing()?;
         let millis =
@@ -331,11 +337,11 @@ impl clock::Host for State {
     }
 }
 
-impl State {
+impl SandboxState {
     /// Takes a number of the guest's own. A call that is made again or is not meant counts nothing.
     fn measure(
         &mut self,
-        kind: Kind,
+        kind: MetricKind,
         name: &str,
         mut labels: Vec<metrics::Label>,
         value: f64,
@@ -346,7 +352,10 @@ impl State {
         if self.player.is_some() {
             return Ok(self.cancel.check()?);
         }
-        let taken = self.call()?.measures().take(kind, name, labels, value);
+        let taken = self
+            .call()?
+            .custom_metrics()
+            .take(kind, name, labels, value);
         if let Err(Some(why)) = taken {
             let (plugin, object, name) = (&*self.plugin, &*self.object, clean(name, 64));
             tracing::warn!(
@@ -359,14 +368,14 @@ impl State {
     }
 }
 
-impl metrics::Host for State {
+impl metrics::Host for SandboxState {
     async fn add(
         &mut self,
         name: String,
         labels: Vec<metrics::Label>,
         by: f64,
     ) -> wasmtime::Result<()> {
-        self.measure(Kind::Counter, &name, labels, by)
+        self.measure(MetricKind::Counter, &name, labels, by)
     }
 
     async fn set(
@@ -375,7 +384,7 @@ impl metrics::Host for State {
         labels: Vec<metrics::Label>,
         to: f64,
     ) -> wasmtime::Result<()> {
-        self.measure(Kind::Gauge, &name, labels, to)
+        self.measure(MetricKind::Gauge, &name, labels, to)
     }
 
     async fn observe(
@@ -384,8 +393,8 @@ impl metrics::Host for State {
         labels: Vec<metrics::Label>,
         value: f64,
     ) -> wasmtime::Result<()> {
-        self.measure(Kind::Histogram, &name, labels, value)
+        self.measure(MetricKind::Histogram, &name, labels, value)
     }
 }
 
-impl types::Host for State {}
+impl types::Host for SandboxState {}

@@ -9,7 +9,7 @@ use super::admission::{self, Refused};
 use super::code_map::CompiledComponent;
 use super::compiler::CompileError;
 use super::executor::InlineBudget;
-use super::outcome::Asked;
+use super::outcome::GuestCall;
 use super::sandbox::ImportBackend;
 use super::{CallError, Cancel, Description, Guest, Plugin, Sandboxes};
 use crate::crashes::Activity;
@@ -19,7 +19,7 @@ use crate::manifest::Limits;
 /// Why a component is not loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// It is not let in.
+    /// It is not admitted.
     #[error(transparent)]
     Refused(#[from] Refused),
     /// There is no code for it.
@@ -72,7 +72,7 @@ impl Sandboxes {
         // Beside a version that runs, which may have filled its own.
         let _room = guest.account.make_room(limits.host_memory);
         let called = self
-            .call(&guest, Asked::Describe, ImportBackend::Nobody, &cancel)
+            .call(&guest, GuestCall::Describe, ImportBackend::Nobody, &cancel)
             .await;
         let described = called.answer.map_err(LoadError::Describe)?;
         let described = described.description();

@@ -11,7 +11,7 @@ use super::cancel::Stop;
 use super::cluster::Traffic;
 use super::limiter::Denied;
 use super::redact::Redactor;
-use super::sandbox::State;
+use super::sandbox::SandboxState;
 use super::wasi::{OnlyWaits, Output};
 use crate::crashes::Activity;
 use crate::manifest::Limits;
@@ -110,11 +110,10 @@ pub(crate) fn is_own_time(deadline: Duration, waited: Duration) -> bool {
 
 /// No numbers: a text that is the same each time is told once.
 fn waits_text(deadline: Duration, waited: Duration) -> &'static str {
-    match is_own_time(deadline, waited) {
-        true => "",
-        false => {
-            ", and waited for the API server or for its turn among the plugins for most of that"
-        }
+    if is_own_time(deadline, waited) {
+        ""
+    } else {
+        ", and waited for the API server or for its turn among the plugins for most of that"
     }
 }
 
@@ -133,7 +132,7 @@ pub struct Called<T> {
     pub cpu: Duration,
     /// Peak memory in bytes.
     pub memory: usize,
-    /// What it did at its door to the cluster.
+    /// What it did in the cluster.
     pub traffic: Traffic,
     /// What it wrote to standard output and error; shown only when it failed.
     pub output: String,
@@ -169,13 +168,13 @@ impl<T> Called<T> {
 }
 
 /// What is asked of a guest.
-pub(super) enum Asked {
+pub(super) enum GuestCall {
     Describe,
     Reconcile(Request),
     Finalize(Request),
 }
 
-impl Asked {
+impl GuestCall {
     /// What is done with the component meanwhile.
     pub(super) fn activity(&self) -> Activity {
         match self {
@@ -186,7 +185,7 @@ impl Asked {
 }
 
 /// What a guest answered.
-pub(super) enum Answer {
+pub(super) enum GuestResult {
     Description(Box<Description>),
     Action(Action),
     Progress(Progress),
@@ -194,7 +193,7 @@ pub(super) enum Answer {
 
 const WRONG_ANSWER: &str = "the sandbox answered another question than was asked";
 
-impl Answer {
+impl GuestResult {
     pub(super) fn description(self) -> Option<Description> {
         match self {
             Self::Description(description) => Some(*description),
@@ -219,7 +218,7 @@ impl Answer {
 
 /// What a guest's thread brings back.
 pub(super) struct Report {
-    answer: wasmtime::Result<Result<Answer, Failure>>,
+    answer: wasmtime::Result<Result<GuestResult, Failure>>,
     /// What a call has printed that gave no answer, redacted; none if that is still to be done.
     output: Option<String>,
     memory: usize,
@@ -230,11 +229,11 @@ pub(super) struct Report {
 /// Instantiates the plugin in `store` and asks it. The store ends with the call. What the guest says of a failure is
 /// redacted.
 pub(super) async fn ask(
-    pre: PluginPre<State>,
-    (mut store, output): (Store<State>, Output),
-    ask: Asked,
+    pre: PluginPre<SandboxState>,
+    (mut store, output): (Store<SandboxState>, Output),
+    ask: GuestCall,
 ) -> Report {
-    if let Asked::Reconcile(request) | Asked::Finalize(request) = &ask {
+    if let GuestCall::Reconcile(request) | GuestCall::Finalize(request) = &ask {
         store.data().redactor.sees(&request.object);
     }
     let mut answer = exchange(&pre, &mut store, ask).await;
@@ -259,24 +258,24 @@ pub(super) async fn ask(
 }
 
 async fn exchange(
-    pre: &PluginPre<State>,
-    store: &mut Store<State>,
-    ask: Asked,
-) -> wasmtime::Result<Result<Answer, Failure>> {
+    pre: &PluginPre<SandboxState>,
+    store: &mut Store<SandboxState>,
+    ask: GuestCall,
+) -> wasmtime::Result<Result<GuestResult, Failure>> {
     let plugin = pre.instantiate_async(&mut *store).await?;
     let controller = plugin.windlass_plugin_controller();
     Ok(match ask {
-        Asked::Describe => Ok(Answer::Description(Box::new(
+        GuestCall::Describe => Ok(GuestResult::Description(Box::new(
             controller.call_describe(store).await?,
         ))),
-        Asked::Reconcile(request) => controller
+        GuestCall::Reconcile(request) => controller
             .call_reconcile(store, &request)
             .await?
-            .map(Answer::Action),
-        Asked::Finalize(request) => controller
+            .map(GuestResult::Action),
+        GuestCall::Finalize(request) => controller
             .call_finalize(store, &request)
             .await?
-            .map(Answer::Progress),
+            .map(GuestResult::Progress),
     })
 }
 
@@ -314,7 +313,7 @@ impl Report {
         late: Option<Duration>,
         cpu: Duration,
         limits: &Limits,
-    ) -> Called<Answer> {
+    ) -> Called<GuestResult> {
         let Self {
             answer,
             output,
@@ -323,7 +322,7 @@ impl Report {
             traffic,
         } = self;
         let answer = match (late, answer) {
-            // An answer that arrives after the deadline is no answer: retried like any other.
+            // An answer that arrives after the deadline is not an answer: retried like any other.
             (Some(waited), _) => Err(CallError::DeadlineExceeded {
                 deadline: limits.deadline,
                 waited,

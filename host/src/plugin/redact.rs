@@ -10,9 +10,10 @@
 //! - A call that says nothing pays for a search for the word `Secret` in what it is given.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use memchr::memmem;
+use parking_lot::Mutex;
 
 use super::bindings::events::Event;
 use super::bindings::metrics::Label;
@@ -35,10 +36,10 @@ const ALL: &str = "hidden: the call was given more Secrets than the host looks f
 
 /// Hides the Secrets of one call. Clones are the same.
 #[derive(Clone, Default)]
-pub(super) struct Redactor(Arc<Mutex<Seen>>);
+pub(super) struct Redactor(Arc<Mutex<SeenSecrets>>);
 
 /// What the call was given or wrote.
-enum Source {
+enum RedactSource {
     Object(String),
     /// Of a Secret.
     Patch(String),
@@ -46,9 +47,9 @@ enum Source {
 
 /// The Secrets of one call, and what hides them.
 #[derive(Default)]
-struct Seen {
+struct SeenSecrets {
     /// Those that were not looked into so far: most calls say nothing.
-    waiting: Vec<Source>,
+    waiting: Vec<RedactSource>,
     bytes: usize,
     values: Values,
     hider: Option<Hider>,
@@ -60,9 +61,9 @@ impl Redactor {
     /// One whose Secrets count on `account`.
     pub(super) fn on(account: &Account) -> Self {
         let charge = Some(account.passing());
-        Self(Arc::new(Mutex::new(Seen {
+        Self(Arc::new(Mutex::new(SeenSecrets {
             charge,
-            ..Seen::default()
+            ..SeenSecrets::default()
         })))
     }
 
@@ -71,20 +72,20 @@ impl Redactor {
         let names = [r#""Secret""#, r#""TokenRequest""#];
         let is_in = |name: &&str| memmem::find(object.as_bytes(), name.as_bytes()).is_some();
         if names.iter().any(is_in) {
-            self.seen().add(object, Source::Object);
+            self.0.lock().add(object, RedactSource::Object);
         }
     }
 
     /// The call patches an object of this kind.
     pub(super) fn sees_patch(&self, kind: &str, patch: &str) {
         if kind == "Secret" {
-            self.seen().add(patch, Source::Patch);
+            self.0.lock().add(patch, RedactSource::Patch);
         }
     }
 
     /// A text that people may be shown, on one line: cleaned, redacted, and cut to `limit` bytes.
     pub(super) fn line(&self, text: &str, limit: usize) -> String {
-        let mut seen = self.seen();
+        let mut seen = self.0.lock();
         if seen.is_empty() {
             return clean(text, limit);
         }
@@ -104,16 +105,17 @@ impl Redactor {
 
     /// A value as JSON. It is as it was if the call saw no Secret.
     fn value(&self, text: &str) -> String {
-        let saw_none = self.seen().is_empty();
-        match saw_none {
-            true => text.to_owned(),
-            false => self.line(text, TEXT),
+        let saw_none = self.0.lock().is_empty();
+        if saw_none {
+            text.to_owned()
+        } else {
+            self.line(text, TEXT)
         }
     }
 
     /// The same for a text that has lines of its own. It is as it was if the call saw no Secret.
     pub(super) fn lines(&self, text: &str) -> String {
-        let mut seen = self.seen();
+        let mut seen = self.0.lock();
         if seen.is_empty() {
             return text.to_owned();
         }
@@ -126,7 +128,7 @@ impl Redactor {
 
     /// The same as [`Redactor::line`] for an Event, which is as it was if the call saw no Secret.
     pub(super) fn event(&self, event: &mut Event) {
-        if self.seen().is_empty() {
+        if self.0.lock().is_empty() {
             return;
         }
         for text in [&mut event.reason, &mut event.action, &mut event.note] {
@@ -136,7 +138,7 @@ impl Redactor {
 
     /// The same for the labels of a number.
     pub(super) fn labels(&self, labels: &mut [Label]) {
-        if self.seen().is_empty() {
+        if self.0.lock().is_empty() {
             return;
         }
         for label in labels {
@@ -150,19 +152,15 @@ impl Redactor {
             Failure::Transient(text) | Failure::Terminal(text) => *text = self.line(text, limit),
         }
     }
-
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Seen {
+impl SeenSecrets {
     /// Whether there is nothing to hide.
     fn is_empty(&self) -> bool {
         self.bytes == 0
     }
 
-    fn add(&mut self, object: &str, source: impl FnOnce(String) -> Source) {
+    fn add(&mut self, object: &str, source: impl FnOnce(String) -> RedactSource) {
         self.bytes = self.bytes.saturating_add(object.len());
         let charge = self.charge.as_mut();
         if charge.is_some_and(|charge| charge.grow(KEPT * object.len()).is_err()) {
@@ -196,8 +194,8 @@ impl Seen {
         let known = self.values.count();
         for source in std::mem::take(&mut self.waiting) {
             match source {
-                Source::Object(object) => self.values.collect_text(&object),
-                Source::Patch(patch) => self.values.collect_patch(&patch),
+                RedactSource::Object(object) => self.values.collect_text(&object),
+                RedactSource::Patch(patch) => self.values.collect_patch(&patch),
             }
         }
         if self.values.count() > known && !self.values.too_many() {
@@ -217,7 +215,7 @@ mod tests {
 
     /// As it is redacted, without anything else.
     fn redacted(redactor: &Redactor, text: &str) -> String {
-        redactor.seen().redacted(text).into_owned()
+        redactor.0.lock().redacted(text).into_owned()
     }
 
     fn redactor(value: &str) -> Redactor {
@@ -244,7 +242,7 @@ mod tests {
             "no object: \"Secret\"",
         ] {
             redactor.sees(other);
-            let mut seen = redactor.seen();
+            let mut seen = redactor.0.lock();
             assert!(matches!(seen.redacted("hunter2"), Cow::Borrowed("hunter2")));
         }
         redactor.sees(&secret("hunter2"));
@@ -353,7 +351,7 @@ mod tests {
             many.sees(&secret(&format!("{part}{}", "x".repeat(1 << 20))));
         }
         assert_eq!(redacted(&many, "anything"), ALL);
-        assert!(many.seen().waiting.len() <= 8);
+        assert!(many.0.lock().waiting.len() <= 8);
         let lines: String = (0..20_000).map(|line| format!("line-{line}\n")).collect();
         assert_eq!(redacted(&redactor(&lines), "anything"), ALL);
         let large = redactor(&"x".repeat(1 << 20));

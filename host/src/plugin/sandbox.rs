@@ -9,11 +9,11 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::cancel::{Cancel, Stop};
 use super::cluster::Call;
+use super::cpu_meter::Cpu;
 use super::engine::{Interruption, refuel};
 use super::limiter::Limiter;
-use super::meter::Cpu;
 use super::redact::Redactor;
-use super::shares::Share;
+use super::shares::VersionShare;
 use super::transcript::Player;
 use super::waited::Waited;
 use super::wasi::{self, Output, Sleeps};
@@ -33,13 +33,13 @@ const LOG_LINES: u32 = 200;
 pub(super) const SPANS: u32 = 200;
 
 /// The data of one call's store.
-pub(super) struct State {
+pub(super) struct SandboxState {
     pub(super) wasi: WasiCtx,
     pub(super) table: ResourceTable,
     pub(super) sleeps: Sleeps,
     pub(super) limiter: Limiter,
     pub(super) cancel: Cancel,
-    /// The door to the cluster; none while the guest describes itself.
+    /// The access to the cluster; none while the guest describes itself.
     pub(super) call: Option<Call>,
     /// Answers in place of the cluster, if it is there.
     pub(super) player: Option<Player>,
@@ -53,11 +53,11 @@ pub(super) struct State {
     pub(super) redactor: Redactor,
     pub(super) log_lines_left: u32,
     /// What the plugin may do over time.
-    pub(super) share: Arc<Share>,
+    pub(super) share: Arc<VersionShare>,
     pub(super) spans_left: u32,
 }
 
-impl WasiView for State {
+impl WasiView for SandboxState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView {
             ctx: &mut self.wasi,
@@ -70,7 +70,7 @@ impl WasiView for State {
 pub(super) enum ImportBackend {
     /// Nobody: it describes itself.
     Nobody,
-    /// The cluster, through its door.
+    /// The cluster itself.
     Cluster(Box<Call>),
     /// A recording of an earlier call.
     Recording(Player),
@@ -79,7 +79,7 @@ pub(super) enum ImportBackend {
 /// What a call starts with.
 pub(super) struct CallSetup {
     /// Who answers.
-    pub party: ImportBackend,
+    pub backend: ImportBackend,
     /// The plugin's name.
     pub plugin: Arc<str>,
     /// The plugin's configuration, as JSON.
@@ -99,7 +99,7 @@ pub(super) struct CallSetup {
     /// What interrupts the call.
     pub interruption: Interruption,
     /// What the plugin may do over time.
-    pub share: Arc<Share>,
+    pub share: Arc<VersionShare>,
     /// How long the call waits for its host.
     pub waited: Waited,
 }
@@ -111,12 +111,13 @@ pub(super) struct CallSetup {
 pub(super) fn sandbox(
     engine: &Engine,
     start: CallSetup,
-) -> wasmtime::Result<(Store<State>, Output)> {
+) -> wasmtime::Result<(Store<SandboxState>, Output)> {
     let (wasi, output) = wasi::context(start.now, start.seed);
     let redactor = Redactor::on(&start.account);
-    let (call, player) = match start.party {
+    let (call, player) = match start.backend {
         ImportBackend::Nobody => (None, None),
         ImportBackend::Cluster(call) => {
+            let call = call.limited_to(start.limits.api_calls);
             let call = call.of_share(start.share.clone());
             let call = call.hiding(redactor.clone());
             (Some(call.waiting(start.waited)), None)
@@ -127,7 +128,7 @@ pub(super) fn sandbox(
         .as_ref()
         .map(|call| call.primary().to_string())
         .unwrap_or_default();
-    let state = State {
+    let state = SandboxState {
         wasi,
         table: ResourceTable::new(),
         sleeps: Sleeps::default(),
@@ -157,7 +158,7 @@ pub(super) fn sandbox(
 }
 
 /// Epochs are points to be stopped at: whether CPU time is left is asked of the thread's clock.
-fn stop_at_epochs(store: &mut Store<State>, cancel: Cancel, cpu: Cpu, limits: Limits) {
+fn stop_at_epochs(store: &mut Store<SandboxState>, cancel: Cancel, cpu: Cpu, limits: Limits) {
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |_| {
         cancel.check()?;

@@ -1,16 +1,17 @@
 //! What plugins share of their host, and what one of them has of it: call slots, CPU turns, requests to the API
 //! server, and log bytes.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::engine::SLOTS;
-use super::fair_scheduler::{FairScheduler, Line};
-use super::slots::{Slot, Slots};
+use super::fair_scheduler::{FairScheduler, PluginQueue};
+use super::slots::{CallSlot, CallSlots};
 use super::waited::Waited;
-use crate::flowcontrol::{Claim, Quota, Rate, RateLimiter, Taken, Throttled};
+use crate::flowcontrol::{Claim, Quota, QuotaDecision, Rate, RateLimiter, Throttled};
 use crate::manifest::Limits;
 use crate::seams::{Clock, Seams};
 
@@ -56,7 +57,7 @@ fn log_rate(per_second: f64) -> Rate {
 
 /// What is shared.
 pub(super) struct Shares {
-    slots: Slots,
+    slots: CallSlots,
     turns: FairScheduler,
     requests: RateLimiter,
     log: Mutex<Quota>,
@@ -64,18 +65,20 @@ pub(super) struct Shares {
 }
 
 /// What one version of a plugin has of it.
-pub(super) struct Share {
+pub(super) struct VersionShare {
     shares: Arc<Shares>,
     plugin: Arc<str>,
     requests: Claim,
     log: Claim,
-    line: Line,
-    dropped: Mutex<Dropped>,
+    line: PluginQueue,
+    /// How many of its calls may be in flight at once.
+    concurrency: usize,
+    dropped: Mutex<DroppedLines>,
 }
 
 /// Log lines that were dropped, and of which nobody was told yet.
 #[derive(Debug, Default)]
-struct Dropped {
+struct DroppedLines {
     lines: u64,
     said: Option<Instant>,
 }
@@ -95,7 +98,7 @@ impl Shares {
         let maxima = Maxima::default();
         Arc::new(Self {
             // Below the pool's slots: a call waits here rather than fail there.
-            slots: Slots::new(usize::try_from(SLOTS).unwrap_or(1).saturating_sub(4)),
+            slots: CallSlots::new(usize::try_from(SLOTS).unwrap_or(1).saturating_sub(4)),
             turns: FairScheduler::new(threads),
             requests: RateLimiter::new(maxima.requests, seams.clone()),
             log: Mutex::new(Quota::new(maxima.log())),
@@ -106,11 +109,11 @@ impl Shares {
     /// From now on so much over time; none: without any limit over time.
     pub(super) fn limit(&self, maxima: Option<Maxima>) {
         self.requests.limit(maxima.map(|maxima| maxima.requests));
-        self.log().limit(maxima.map(|maxima| maxima.log()));
+        self.log.lock().limit(maxima.map(|maxima| maxima.log()));
     }
 
     /// The share of a version of `plugin`, for as long as it is held.
-    pub(super) fn join(self: &Arc<Self>, plugin: Arc<str>, limits: &Limits) -> Share {
+    pub(super) fn join(self: &Arc<Self>, plugin: Arc<str>, limits: &Limits) -> VersionShare {
         let weight = limits.weight;
         self.slots.join(&plugin, weight, limits.concurrency);
         let claim = |rate| Claim {
@@ -118,27 +121,30 @@ impl Shares {
             weight,
             rate,
         };
-        Share {
+        VersionShare {
             requests: claim(Rate {
                 per_second: f64::from(limits.api_qps),
                 burst: f64::from(limits.api_burst),
             }),
             log: claim(log_rate(f64::from(limits.log_bytes_per_second))),
             line: self.turns.line(plugin.clone(), weight),
+            concurrency: limits.concurrency,
             dropped: Mutex::default(),
             shares: self.clone(),
             plugin,
         }
     }
-
-    fn log(&self) -> MutexGuard<'_, Quota> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Share {
+impl VersionShare {
+    /// Its version takes over: from now on the calls of the plugin have its limits.
+    pub(super) fn take_over(&self) {
+        let slots = &self.shares.slots;
+        slots.limit(&self.plugin, self.requests.weight, self.concurrency);
+    }
+
     /// Waits until one more call may be in flight.
-    pub(super) async fn slot(&self, throttled: Option<&Throttled>) -> Slot {
+    pub(super) async fn slot(&self, throttled: Option<&Throttled>) -> CallSlot {
         let began = self.shares.clock.now();
         let slot = self.shares.slots.take(&self.plugin).await;
         if let Some(throttled) = throttled {
@@ -148,7 +154,7 @@ impl Share {
     }
 
     /// Where its calls wait for their turns.
-    pub(super) fn line(&self) -> Line {
+    pub(super) fn line(&self) -> PluginQueue {
         self.line.clone()
     }
 
@@ -165,17 +171,21 @@ impl Share {
         // Time, level and names make a line longer than its text.
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).saturating_add(256);
         let now = self.shares.clock.now();
-        let taken = self.shares.log().take(now, &self.log, f64::from(bytes));
+        let taken = self
+            .shares
+            .log
+            .lock()
+            .take(now, &self.log, f64::from(bytes));
         let why = match taken {
-            Taken::Yes => return Logged::Yes,
-            Taken::OwnLimit => {
+            QuotaDecision::Yes => return Logged::Yes,
+            QuotaDecision::OwnLimit => {
                 "the plugin is at its own limit: let it write less, or raise spec.limits.logBytesPerSecond"
             }
-            Taken::HostMaximum => {
+            QuotaDecision::HostMaximum => {
                 "the plugins together are at the host's maximum: let them write less, or raise --plugin-log-bytes-per-second"
             }
         };
-        let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut dropped = self.dropped.lock();
         dropped.lines += 1;
         if dropped.said.is_some_and(|said| now - said < SAID) {
             return Logged::Dropped(None);
@@ -188,12 +198,12 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for VersionShare {
     fn drop(&mut self) {
         if self.shares.slots.leave(&self.plugin) {
             self.shares.turns.forget(&self.plugin);
             self.shares.requests.forget(&self.plugin);
-            self.shares.log().forget(&self.plugin);
+            self.shares.log.lock().forget(&self.plugin);
         }
     }
 }
@@ -339,5 +349,43 @@ mod tests {
             assert!(share.request(&throttled, None).now_or_never().is_some());
             assert_eq!(share.log(1 << 20), Logged::Yes);
         }
+    }
+
+    /// A version that is loaded may be refused.
+    #[tokio::test(start_paused = true)]
+    async fn a_version_has_its_limits_over_time_and_its_slots_when_it_takes_over() {
+        let (shares, _) = shares();
+        let throttled = Throttled::default();
+        let name: Arc<str> = "a".into();
+        let few = Limits {
+            concurrency: 1,
+            api_qps: 1,
+            api_burst: 1,
+            log_bytes_per_second: 1 << 10,
+            ..Limits::default()
+        };
+        let many = Limits {
+            concurrency: 2,
+            weight: 90,
+            api_qps: 10,
+            api_burst: 10,
+            log_bytes_per_second: 1 << 20,
+            ..Limits::default()
+        };
+        let old = shares.join(name.clone(), &few);
+        let new = shares.join(name.clone(), &many);
+        assert_eq!(shares.slots.limits_of(&name), Some((few.weight, 1)));
+        let requests = |share: &VersionShare| {
+            let all = (0..20).map(|_| share.request(&throttled, None).now_or_never());
+            all.take_while(Option::is_some).count()
+        };
+        assert_eq!(requests(&old), 1);
+        assert_ne!(old.log(64 << 10), Logged::Yes);
+        new.take_over();
+        assert_eq!(shares.slots.limits_of(&name), Some((90, 2)));
+        assert_eq!(new.line().weight(), 90);
+        assert_eq!(new.log(64 << 10), Logged::Yes);
+        drop(old);
+        assert_eq!(shares.slots.limits_of(&name), Some((90, 2)));
     }
 }

@@ -6,46 +6,62 @@
 //!   its share it need not wait for those beyond theirs. Beyond it, a plugin gets only what no share of another
 //!   plugin needs.
 //! - At most half of the slots are kept free, so that with hundreds of plugins a busy one still has several. More
-//!   plugins than that may have to wait for each other; whoever holds least for its weight is next.
+//!   plugins than that may have to wait for each other; the one that holds least for its weight is next.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// Shares slots. Clones are the same.
 #[derive(Clone, Debug)]
-pub(super) struct Slots(Arc<Mutex<State<oneshot::Sender<Slot>>>>);
+pub(super) struct CallSlots(Arc<Mutex<SlotsState<oneshot::Sender<CallSlot>>>>);
 
 /// The right to have one call in flight. Dropping it hands it to the next.
 #[derive(Debug)]
-pub(super) struct Slot(Option<(Slots, Arc<str>)>);
+pub(super) struct CallSlot(Option<(CallSlots, Arc<str>)>);
 
-impl Slots {
+impl CallSlots {
     /// `count` slots, at least two.
     pub(super) fn new(count: usize) -> Self {
-        Self(Arc::new(Mutex::new(State::new(count.max(2)))))
+        Self(Arc::new(Mutex::new(SlotsState::new(count.max(2)))))
     }
 
-    /// A version of `plugin` is loaded, whose calls have this weight, and of which at most so many run at once.
+    /// A version of `plugin` is loaded, whose calls have this weight, and of which at most so many run at once. While
+    /// other versions of it are loaded their limits stand.
     pub(super) fn join(&self, plugin: &Arc<str>, weight: u32, most: usize) {
-        self.state().join(plugin, weight, most);
+        self.0.lock().join(plugin, weight, most);
+    }
+
+    /// From now on calls of `plugin` have this weight, and at most so many run at once.
+    pub(super) fn limit(&self, plugin: &Arc<str>, weight: u32, most: usize) {
+        self.0.lock().limit(plugin, weight, most);
+        self.deal();
+    }
+
+    /// The weight of `plugin`, and how many of its calls may run at once.
+    #[cfg(test)]
+    pub(super) fn limits_of(&self, plugin: &str) -> Option<(u32, usize)> {
+        let state = self.0.lock();
+        let member = state.members.get(plugin)?;
+        Some((u32::try_from(member.weight).ok()?, member.most))
     }
 
     /// One of its versions is gone. `true` if it was the last.
     pub(super) fn leave(&self, plugin: &str) -> bool {
-        let is_gone = self.state().leave(plugin);
+        let is_gone = self.0.lock().leave(plugin);
         self.deal();
         is_gone
     }
 
     /// Waits for a slot for a call of `plugin`. Who stops waiting takes nothing.
-    pub(super) async fn take(&self, plugin: &Arc<str>) -> Slot {
+    pub(super) async fn take(&self, plugin: &Arc<str>) -> CallSlot {
         loop {
             let slot = {
-                let mut state = self.state();
+                let mut state = self.0.lock();
                 if state.take(plugin) {
-                    return Slot(Some((self.clone(), plugin.clone())));
+                    return CallSlot(Some((self.clone(), plugin.clone())));
                 }
                 let (sender, slot) = oneshot::channel();
                 state.push(plugin, sender);
@@ -61,26 +77,22 @@ impl Slots {
     /// Hands out what is free.
     fn deal(&self) {
         loop {
-            let next = self.state().next();
+            let next = self.0.lock().next();
             let Some((plugin, waiter)) = next else { return };
-            let slot = Slot(Some((self.clone(), plugin.clone())));
+            let slot = CallSlot(Some((self.clone(), plugin.clone())));
             // Who does not wait any more gives it back.
             if let Err(mut slot) = waiter.send(slot) {
                 slot.0 = None;
-                self.state().release(&plugin);
+                self.0.lock().release(&plugin);
             }
         }
     }
-
-    fn state(&self) -> MutexGuard<'_, State<oneshot::Sender<Slot>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Drop for Slot {
+impl Drop for CallSlot {
     fn drop(&mut self) {
         if let Some((slots, plugin)) = self.0.take() {
-            slots.state().release(&plugin);
+            slots.0.lock().release(&plugin);
             slots.deal();
         }
     }
@@ -88,7 +100,7 @@ impl Drop for Slot {
 
 /// Who holds slots, and who waits, as `W`.
 #[derive(Debug)]
-struct State<W> {
+struct SlotsState<W> {
     size: usize,
     free: usize,
     members: BTreeMap<Arc<str>, Member<W>>,
@@ -109,7 +121,7 @@ struct Member<W> {
 
 /// How many slots are kept free.
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct ReservedSlots {
     /// One for each plugin that has nothing in flight.
     idle: usize,
     /// What plugins have not taken of their shares.
@@ -125,7 +137,7 @@ impl<W> Member<W> {
     }
 }
 
-impl<W> State<W> {
+impl<W> SlotsState<W> {
     fn new(size: usize) -> Self {
         Self {
             size,
@@ -139,6 +151,13 @@ impl<W> State<W> {
     fn join(&mut self, plugin: &Arc<str>, weight: u32, most: usize) {
         let member = self.member(plugin);
         member.versions += 1;
+        if member.versions == 1 {
+            self.limit(plugin, weight, most);
+        }
+    }
+
+    fn limit(&mut self, plugin: &Arc<str>, weight: u32, most: usize) {
+        let member = self.member(plugin);
         member.weight = usize::try_from(weight).unwrap_or(usize::MAX).max(1);
         member.most = most;
     }
@@ -162,7 +181,7 @@ impl<W> State<W> {
         let may = self
             .members
             .get(plugin)
-            .is_some_and(|member| self.may(member, || self.kept()));
+            .is_some_and(|member| self.may(member, || self.reserved()));
         if may {
             self.hold(plugin);
         }
@@ -180,15 +199,17 @@ impl<W> State<W> {
         member.calls.push_back(waiter);
     }
 
-    /// Who gets a slot now: of those who may, whoever holds least for its weight.
+    /// Who gets a slot now: of those who may, the one that holds least for its weight.
     fn next(&mut self) -> Option<(Arc<str>, W)> {
         if self.waiting == 0 || self.free == 0 {
             return None;
         }
-        let kept = self.kept();
-        let waiting = self.members.iter();
-        let waiting = waiting.filter(|(_, member)| !member.calls.is_empty());
-        let waiting = waiting.filter(|(_, member)| self.may(member, || kept));
+        let kept = self.reserved();
+        let waiting = self
+            .members
+            .iter()
+            .filter(|(_, member)| !member.calls.is_empty())
+            .filter(|(_, member)| self.may(member, || kept));
         let (plugin, _) = waiting.min_by(|(_, one), (_, two)| {
             let held = (one.held * two.weight).cmp(&(two.held * one.weight));
             held.then(one.since.cmp(&two.since))
@@ -205,7 +226,7 @@ impl<W> State<W> {
     }
 
     /// Whether one more call of `member` may be in flight.
-    fn may(&self, member: &Member<W>, kept: impl FnOnce() -> Kept) -> bool {
+    fn may(&self, member: &Member<W>, kept: impl FnOnce() -> ReservedSlots) -> bool {
         if self.free == 0 || member.held == 0 {
             return self.free > 0;
         }
@@ -220,8 +241,8 @@ impl<W> State<W> {
         }
     }
 
-    /// What is kept free. Of whoever holds a slot, or its share, that is nothing, so all see the same.
-    fn kept(&self) -> Kept {
+    /// What is kept free. Of a plugin that holds a slot, or its share, that is nothing, so all see the same.
+    fn reserved(&self) -> ReservedSlots {
         let weights = self.members.values().map(|member| member.weight).sum();
         let right = |member: &Member<W>| member.share(self.size, weights).min(member.most);
         let members = self.members.values();
@@ -229,7 +250,7 @@ impl<W> State<W> {
             let missing = right(member).saturating_sub(member.held);
             (idle + usize::from(member.held == 0), shares + missing)
         });
-        Kept {
+        ReservedSlots {
             idle,
             shares,
             weights,

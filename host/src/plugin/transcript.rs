@@ -1,16 +1,17 @@
 //! What passes between a guest and its host in one call, noted, so that the call can be made again without a cluster.
 //!
 //! - The contract's words name what is noted: a note can be read beside `wit/`.
-//! - The log is no part of it: nothing depends on what a guest logs.
+//! - The log is not part of it: nothing depends on what a guest logs.
 
 pub(super) mod arguments;
 mod player;
 mod recordable;
 mod secrets;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -30,7 +31,7 @@ const NODE: usize = 640;
 /// One call of an import.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Note {
+pub struct ImportCall {
     /// Its name: `get`, `apply-set`, `publish`.
     pub call: String,
     /// What the guest gave, by the contract's names.
@@ -39,7 +40,7 @@ pub struct Note {
     pub answer: Reply,
 }
 
-impl Note {
+impl ImportCall {
     /// Whether it only looks at the cluster.
     pub fn reads(&self) -> bool {
         matches!(&*self.call, "get" | "list")
@@ -53,13 +54,13 @@ pub enum Reply {
     /// It was carried out; objects are JSON, not text.
     Ok(Value),
     /// It was not.
-    Errors(Vec<Problem>),
+    Errors(Vec<RecordedError>),
 }
 
 /// An error as the contract names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Problem {
+pub struct RecordedError {
     /// Which object of a set, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
@@ -90,7 +91,7 @@ struct Draft {
     answer: Box<dyn FnOnce() -> Reply + Send>,
 }
 
-/// What is on a tape.
+/// What a recorder has recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
     /// When the call began.
@@ -98,12 +99,12 @@ pub struct Transcript {
     /// Where its random numbers began.
     pub seed: [u8; 32],
     /// What it asked for, in order.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ImportCall>,
 }
 
 impl Transcript {
     /// Of a call that is known from elsewhere.
-    pub fn new(began: Timestamp, seed: [u8; 32], notes: Vec<Note>) -> Self {
+    pub fn new(began: Timestamp, seed: [u8; 32], notes: Vec<ImportCall>) -> Self {
         Self { began, seed, notes }
     }
 }
@@ -122,7 +123,7 @@ impl CallRecorder {
 
     /// The call begins.
     pub(super) fn begins(&self, now: Timestamp, seed: [u8; 32]) {
-        let mut held = self.held();
+        let mut held = self.0.lock();
         (held.began, held.seed) = (now, seed);
     }
 
@@ -131,12 +132,13 @@ impl CallRecorder {
     where
         T: Recordable + Clone + Send + 'static,
     {
-        let mut held = self.held();
+        let mut held = self.0.lock();
         let bytes = 64 + spoken.bytes + answer.bytes();
         let refused = held.charge.grow(bytes).is_err();
-        held.bytes = match refused {
-            true => usize::MAX,
-            false => held.bytes.saturating_add(bytes),
+        held.bytes = if refused {
+            usize::MAX
+        } else {
+            held.bytes.saturating_add(bytes)
         };
         if held.bytes > ROOM {
             held.drafts.clear();
@@ -153,16 +155,16 @@ impl CallRecorder {
 
     /// What was noted; none if it was too much, as text or as what stands in it.
     pub fn take(&self) -> Option<Transcript> {
-        let mut held = self.held();
+        let mut held = self.0.lock();
         let drafts = std::mem::take(&mut held.drafts);
         if std::mem::take(&mut held.bytes) > ROOM {
             return None;
         }
         let (mut notes, mut bytes) = (Vec::new(), 0);
         for draft in drafts {
-            let note = Note {
+            let note = ImportCall {
                 call: draft.call.to_owned(),
-                arguments: draft.spoken.said(),
+                arguments: draft.spoken.into_json(),
                 answer: (draft.answer)(),
             };
             bytes += size(&note);
@@ -173,14 +175,10 @@ impl CallRecorder {
         }
         Some(Transcript::new(held.began, held.seed, notes))
     }
-
-    fn held(&self) -> MutexGuard<'_, Drafts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// About how many bytes a note takes.
-fn size(note: &Note) -> usize {
+fn size(note: &ImportCall) -> usize {
     let answer = match &note.answer {
         Reply::Ok(value) => weight(value),
         Reply::Errors(errors) => errors.len() * 64,
@@ -204,7 +202,7 @@ fn weight(value: &Value) -> usize {
     32 + inner
 }
 
-impl Problem {
+impl RecordedError {
     fn of(index: Option<u32>, error: &Error) -> Self {
         let text = match error {
             Error::Invalid(text) | Error::Other(text) => Some(text.clone()),
@@ -236,9 +234,9 @@ impl Problem {
     }
 }
 
-/// An answer of nobody: what was asked for is not on the tape.
+/// An answer of nobody: what was asked for is not in the transcript.
 fn not_recorded() -> Reply {
-    Reply::Errors(vec![Problem {
+    Reply::Errors(vec![RecordedError {
         index: None,
         code: "other".into(),
         text: Some("this was not recorded".into()),
@@ -290,7 +288,7 @@ mod tests {
         let list = Ok::<_, Error>(vec!["{\"a\":1}".to_owned(), "no JSON".to_owned()]);
         let back = Result::<Vec<String>, Error>::from_reply(again(list.reply()));
         assert!(matches!(&back, Some(Ok(items)) if *items == ["{\"a\":1}", "no JSON"]));
-        let wrong = Reply::Errors(vec![Problem {
+        let wrong = Reply::Errors(vec![RecordedError {
             index: None,
             code: "whatever".into(),
             text: None,
@@ -300,14 +298,18 @@ mod tests {
 
     #[test]
     fn of_a_call_that_says_too_much_there_is_no_recording() {
-        let tape = CallRecorder::on(&Account::unlimited());
-        let note = |text: String| tape.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
+        let recorder = CallRecorder::on(&Account::unlimited());
+        let note =
+            |text: String| recorder.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
         note("a".repeat(ROOM / 3));
-        assert_eq!(tape.take().map(|reel| reel.notes.len()), Some(1));
+        assert_eq!(
+            recorder.take().map(|transcript| transcript.notes.len()),
+            Some(1)
+        );
         for _ in 0..3 {
             note("a".repeat(ROOM / 3));
         }
-        assert!(tape.take().is_none());
+        assert!(recorder.take().is_none());
         // Whatever it is that is long.
         for _ in 0..3 {
             let query = ListQuery {
@@ -319,22 +321,22 @@ mod tests {
                 limit: None,
                 consistency: Consistency::Stored,
             };
-            tape.note("list", arguments::list(&query), &Ok::<_, Error>(()));
+            recorder.note("list", arguments::list(&query), &Ok::<_, Error>(()));
         }
-        assert!(tape.take().is_none());
+        assert!(recorder.take().is_none());
     }
 
     #[test]
     fn what_is_short_as_text_and_large_as_a_tree_is_noted_as_text() {
-        let tape = CallRecorder::on(&Account::unlimited());
+        let recorder = CallRecorder::on(&Account::unlimited());
         let bomb = format!("[{}1]", "{\"\":0},".repeat(ROOM / 100));
-        tape.note(
+        recorder.note(
             "apply",
             arguments::one(&bomb),
             &Ok::<_, Error>(bomb.clone()),
         );
-        let reel = tape.take().unwrap();
-        let [note] = &reel.notes[..] else {
+        let transcript = recorder.take().unwrap();
+        let [note] = &transcript.notes[..] else {
             panic!("one note")
         };
         assert_eq!(note.arguments, json!({ "object": bomb }));
@@ -345,13 +347,14 @@ mod tests {
     fn of_a_call_whose_account_is_full_there_is_no_recording() {
         let (soft, hard) = (2 << 20, 3 << 20);
         let account = Account::new(Budget::new(usize::MAX), Bounds { soft, hard });
-        let tape = CallRecorder::on(&account);
-        let note = |text: String| tape.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
+        let recorder = CallRecorder::on(&account);
+        let note =
+            |text: String| recorder.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
         note("a".repeat(1 << 20));
         assert!(account.used() > 1 << 20);
         note("a".repeat(1 << 20));
         assert_eq!(account.used(), 0);
         note("a".into());
-        assert!(tape.take().is_none());
+        assert!(recorder.take().is_none());
     }
 }

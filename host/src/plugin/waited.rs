@@ -4,9 +4,10 @@
 //! - Waits that overlap count once.
 //! - The wait for a token of the plugin's own `apiQPS` does not count: the plugin sends more requests than it may.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::seams::Clock;
@@ -15,11 +16,11 @@ use crate::seams::Clock;
 #[derive(Clone, Debug)]
 pub(super) struct Waited {
     clock: Clock,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<WaitedState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct WaitedState {
     /// How long it had waited by `at`.
     total: Duration,
     at: Instant,
@@ -27,7 +28,7 @@ struct State {
     open: Vec<Instant>,
 }
 
-impl State {
+impl WaitedState {
     /// How long the call has waited by `now`.
     fn total(&self, now: Instant) -> Duration {
         let first = self.open.iter().min();
@@ -44,7 +45,7 @@ impl State {
 /// A wait. It ends when this is dropped.
 #[derive(Debug)]
 #[must_use = "the wait ends when this is dropped"]
-pub(super) struct Waiting {
+pub(super) struct WaitGuard {
     waited: Waited,
     from: Instant,
 }
@@ -52,7 +53,7 @@ pub(super) struct Waiting {
 impl Waited {
     /// Nothing so far.
     pub(super) fn new(clock: Clock) -> Self {
-        let state = State {
+        let state = WaitedState {
             total: Duration::ZERO,
             at: clock.now(),
             open: Vec::new(),
@@ -64,33 +65,29 @@ impl Waited {
     }
 
     /// The call waits from now on.
-    pub(super) fn begin(&self) -> Waiting {
+    pub(super) fn begin(&self) -> WaitGuard {
         self.begin_at(self.clock.now())
     }
 
     /// The call waits, and that counts from `from` on, which may be still to come.
-    pub(super) fn begin_at(&self, from: Instant) -> Waiting {
-        let mut state = self.state();
+    pub(super) fn begin_at(&self, from: Instant) -> WaitGuard {
+        let mut state = self.state.lock();
         state.reach(self.clock.now());
         state.open.push(from);
         drop(state);
         let waited = self.clone();
-        Waiting { waited, from }
+        WaitGuard { waited, from }
     }
 
     /// How long the call has waited, with the waits that go on now.
     pub(super) fn total(&self) -> Duration {
-        self.state().total(self.clock.now())
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().total(self.clock.now())
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitGuard {
     fn drop(&mut self) {
-        let mut state = self.waited.state();
+        let mut state = self.waited.state.lock();
         state.reach(self.waited.clock.now());
         let its = state.open.iter().position(|from| *from == self.from);
         if let Some(its) = its {

@@ -5,11 +5,12 @@
 
 mod sleep;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::io::AsyncWrite;
@@ -19,7 +20,7 @@ use wasmtime_wasi::clocks::{HostMonotonicClock, HostWallClock};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::{WasiCtx, async_trait};
 
-use super::sandbox::State;
+use super::sandbox::SandboxState;
 pub(super) use sleep::{OnlyWaits, Sleeps};
 
 /// Where the monotonic clock stands, in nanoseconds. Not at zero, which Go's runtime takes for a clock
@@ -37,7 +38,7 @@ pub(super) struct Output(Arc<Mutex<Vec<u8>>>);
 impl Output {
     /// The text so far.
     pub(super) fn text(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.0.lock();
         String::from_utf8_lossy(&kept).into_owned()
     }
 }
@@ -61,7 +62,7 @@ impl StdoutStream for Output {
 
 impl OutputStream for Output {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let room = OUTPUT.saturating_sub(kept.len()).min(bytes.len());
         kept.extend(bytes.iter().take(room));
         Ok(())
@@ -106,7 +107,7 @@ pub(super) fn context(now: Timestamp, seed: [u8; 32]) -> (WasiCtx, Output) {
 ///
 /// # Errors
 /// Two definitions of the same name.
-pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(super) fn link(linker: &mut Linker<SandboxState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     linker.allow_shadowing(true);
     sleep::link(linker)?;

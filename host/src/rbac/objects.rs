@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 use serde_json::json;
 
-use super::rules::Place;
+use super::rules::RoleScope;
 use crate::text::clean;
 
 /// The group of everything here.
@@ -18,7 +18,7 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Who the host is to the API server.
 #[derive(Clone, Debug)]
-pub(super) struct Account {
+pub(super) struct HostAccount {
     /// `windlass-system`.
     pub(super) namespace: String,
     /// `windlass`.
@@ -29,12 +29,12 @@ pub(super) struct Account {
 #[derive(Clone, Debug)]
 pub(super) struct Printed {
     comment: String,
-    object: Object,
+    object: RbacObject,
 }
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-enum Object {
+enum RbacObject {
     ClusterRole(ClusterRole),
     ClusterRoleBinding(ClusterRoleBinding),
     Role(Role),
@@ -45,9 +45,9 @@ enum Object {
 pub(super) fn roles(
     plugin: &str,
     file: &str,
-    rules: BTreeMap<Place, Vec<PolicyRule>>,
-    powers: &BTreeMap<Place, Vec<String>>,
-    account: &Account,
+    rules: BTreeMap<RoleScope, Vec<PolicyRule>>,
+    powers: &BTreeMap<RoleScope, Vec<String>>,
+    account: &HostAccount,
 ) -> Vec<Printed> {
     let mut printed = Vec::new();
     for (place, rules) in rules {
@@ -55,8 +55,10 @@ pub(super) fn roles(
         let power = |power: &String| format!("\nPowerful: {}.", clean(power, 1 << 10));
         let powers: String = powers.map(power).collect();
         let (scope, namespace) = match place {
-            Place::Everywhere => ("in all namespaces".to_owned(), None),
-            Place::Namespace(name) => (format!("in namespace {}", clean(&name, 63)), Some(name)),
+            RoleScope::Everywhere => ("in all namespaces".to_owned(), None),
+            RoleScope::Namespace(name) => {
+                (format!("in namespace {}", clean(&name, 63)), Some(name))
+            }
         };
         let metadata = metadata(plugin, namespace, account);
         let [role, binding] = pair(metadata, rules, account);
@@ -74,15 +76,15 @@ pub(super) fn roles(
 }
 
 /// Two hosts in one cluster have roles of their own, also for plugins of one name.
-fn metadata(plugin: &str, namespace: Option<String>, account: &Account) -> ObjectMeta {
+fn metadata(plugin: &str, namespace: Option<String>, account: &HostAccount) -> ObjectMeta {
     let labels = [
         ("app.kubernetes.io/name", "windlass"),
         ("app.kubernetes.io/component", "rbac"),
         ("app.kubernetes.io/part-of", "windlass"),
         ("app.kubernetes.io/managed-by", "windlass"),
         ("windlass.dev/plugin", plugin),
-    ];
-    let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()));
     ObjectMeta {
         name: Some(format!("{}:{}:{plugin}", account.namespace, account.name)),
         namespace,
@@ -91,7 +93,7 @@ fn metadata(plugin: &str, namespace: Option<String>, account: &Account) -> Objec
     }
 }
 
-fn pair(metadata: ObjectMeta, rules: Vec<PolicyRule>, account: &Account) -> [Object; 2] {
+fn pair(metadata: ObjectMeta, rules: Vec<PolicyRule>, account: &HostAccount) -> [RbacObject; 2] {
     let role_ref = |kind: &str| RoleRef {
         api_group: Some(GROUP.to_owned()),
         kind: kind.to_owned(),
@@ -113,7 +115,7 @@ fn pair(metadata: ObjectMeta, rules: Vec<PolicyRule>, account: &Account) -> [Obj
             metadata,
             rules: Some(rules),
         };
-        [Object::Role(role), Object::RoleBinding(binding)]
+        [RbacObject::Role(role), RbacObject::RoleBinding(binding)]
     } else {
         let binding = ClusterRoleBinding {
             role_ref: role_ref("ClusterRole"),
@@ -126,8 +128,8 @@ fn pair(metadata: ObjectMeta, rules: Vec<PolicyRule>, account: &Account) -> [Obj
             ..ClusterRole::default()
         };
         [
-            Object::ClusterRole(role),
-            Object::ClusterRoleBinding(binding),
+            RbacObject::ClusterRole(role),
+            RbacObject::ClusterRoleBinding(binding),
         ]
     }
 }
@@ -151,7 +153,7 @@ pub(super) fn yaml(printed: &[Printed]) -> anyhow::Result<String> {
 /// # Errors
 /// None that is known.
 pub(super) fn json(printed: Vec<Printed>) -> anyhow::Result<String> {
-    let items: Vec<Object> = printed.into_iter().map(|printed| printed.object).collect();
+    let items: Vec<RbacObject> = printed.into_iter().map(|printed| printed.object).collect();
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
     Ok(serde_json::to_string_pretty(&list).context("cannot write JSON")? + "\n")
 }
@@ -160,14 +162,14 @@ pub(super) fn json(printed: Vec<Printed>) -> anyhow::Result<String> {
 mod tests {
     use super::*;
 
-    fn printed(place: Place) -> Vec<Printed> {
+    fn printed(place: RoleScope) -> Vec<Printed> {
         let rule = PolicyRule {
             api_groups: Some(vec![String::new()]),
             resources: Some(vec!["*".into()]),
             verbs: vec!["get".into()],
             ..PolicyRule::default()
         };
-        let account = Account {
+        let account = HostAccount {
             namespace: "windlass-system".into(),
             name: "windlass".into(),
         };
@@ -178,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_role_and_its_binding_say_whose_they_are() {
-        let text = yaml(&printed(Place::Everywhere)).unwrap();
+        let text = yaml(&printed(RoleScope::Everywhere)).unwrap();
         let want = r#"---
 # What plugin greeter of plugins/greeter.yaml is granted in all namespaces, and what the host needs for it.
 # Powerful: pods: they run.
@@ -228,7 +230,7 @@ subjects:
         for name in [
             "on", "y", "null", "123", "1e3", "0x1f", "12:30:45", "a\nb: c",
         ] {
-            let text = yaml(&printed(Place::Namespace(name.into()))).unwrap();
+            let text = yaml(&printed(RoleScope::Namespace(name.into()))).unwrap();
             let read: Vec<serde_json::Value> = serde_saphyr::from_multiple(&text).unwrap();
             for object in &read {
                 assert_eq!(object["metadata"]["namespace"], name, "{text}");
@@ -240,7 +242,7 @@ subjects:
 
     #[test]
     fn as_json_it_is_one_list() {
-        let text = json(printed(Place::Namespace("a".into()))).unwrap();
+        let text = json(printed(RoleScope::Namespace("a".into()))).unwrap();
         let list: serde_json::Value = serde_json::from_str(&text).unwrap();
         let kinds = ["/kind", "/items/0/kind", "/items/1/kind"]
             .map(|path| list.pointer(path).and_then(serde_json::Value::as_str));

@@ -10,7 +10,7 @@ use crate::plugin::Description;
 
 /// A primary kind, as far as grants say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Primary {
+pub(super) struct GrantedPrimary {
     /// `examples.windlass.dev`.
     pub(super) group: String,
     /// `greetings`.
@@ -24,10 +24,10 @@ pub(super) struct Primary {
 ///
 /// # Errors
 /// What to change in the grants.
-pub(super) fn find(description: &Description, grants: &Grants) -> Result<Primary, String> {
+pub(super) fn find(description: &Description, grants: &Grants) -> Result<GrantedPrimary, String> {
     let group = description.group();
     let plural = plural(description, grants)?;
-    Ok(Primary {
+    Ok(GrantedPrimary {
         group: group.to_owned(),
         scope: grants.watch_scope(group, &plural, None),
         plural,

@@ -7,7 +7,7 @@
 //! - `get` with `create` and `patch`: before it applies a child of a set, it looks at what has that name;
 //! - `get` on `x` with `patch` on `x/status`: after a conflict it reads before it tries again;
 //! - Events about what the plugin may see;
-//! - `update` on the primary's `finalizers`, if children are made: admission may ask it of whoever
+//! - `update` on the primary's `finalizers`, if children are made: admission may ask it of anyone who
 //!   writes an owner reference that blocks the owner's deletion.
 //!
 //! A wildcard in `resources` is printed as a list where it would cover Secrets, or what no plugin gets: see
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-use super::primary::Primary;
+use super::primary::GrantedPrimary;
 use crate::grants::{Grant, Grants, Namespaces, Scope};
 
 /// All verbs that grants know, in the order in which they are printed: what `*` stands for. In RBAC
@@ -28,7 +28,7 @@ const VERBS: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
 
 /// Where rules hold: a ClusterRole, or a Role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum RoleScope {
     /// In all namespaces, and for what has none.
     Everywhere,
     /// In this one.
@@ -36,9 +36,12 @@ pub(super) enum Place {
 }
 
 /// The rules that `grants` need, by place. A place has at least one.
-pub(super) fn rules(grants: &Grants, primary: &Primary) -> BTreeMap<Place, Vec<PolicyRule>> {
-    let mut places: BTreeMap<Place, Vec<PolicyRule>> = BTreeMap::new();
-    let mut seen: Vec<Place> = of_scope(&primary.scope);
+pub(super) fn rules(
+    grants: &Grants,
+    primary: &GrantedPrimary,
+) -> BTreeMap<RoleScope, Vec<PolicyRule>> {
+    let mut places: BTreeMap<RoleScope, Vec<PolicyRule>> = BTreeMap::new();
+    let mut seen: Vec<RoleScope> = of_scope(&primary.scope);
     for grant in grants.iter() {
         let of_grant = of_grant(grant, &wildcard::groups(grants, primary));
         for place in of_namespaces(&grant.namespaces, &primary.scope) {
@@ -130,24 +133,27 @@ fn rule(groups: &[&str], resources: &[&str], names: &[&str], verbs: &[&str]) -> 
     }
 }
 
-fn of_scope(scope: &Scope) -> Vec<Place> {
+fn of_scope(scope: &Scope) -> Vec<RoleScope> {
     match scope {
-        Scope::All => vec![Place::Everywhere],
-        Scope::Namespaces(names) => names.iter().cloned().map(Place::Namespace).collect(),
+        Scope::All => vec![RoleScope::Everywhere],
+        Scope::Namespaces(names) => names.iter().cloned().map(RoleScope::Namespace).collect(),
     }
 }
 
-fn of_namespaces(namespaces: &Namespaces, primary: &Scope) -> Vec<Place> {
+fn of_namespaces(namespaces: &Namespaces, primary: &Scope) -> Vec<RoleScope> {
     match namespaces {
-        Namespaces::All => vec![Place::Everywhere],
+        Namespaces::All => vec![RoleScope::Everywhere],
         Namespaces::SameAsPrimary => of_scope(primary),
-        Namespaces::Only(names) => names.iter().cloned().map(Place::Namespace).collect(),
+        Namespaces::Only(names) => names.iter().cloned().map(RoleScope::Namespace).collect(),
     }
 }
 
-/// Why the rules of each place are powerful, for whoever applies them.
-pub(super) fn powers(grants: &Grants, primary: &Primary) -> BTreeMap<Place, Vec<String>> {
-    let mut powers: BTreeMap<Place, Vec<String>> = BTreeMap::new();
+/// Why the rules of each place are powerful, for the person who applies them.
+pub(super) fn powers(
+    grants: &Grants,
+    primary: &GrantedPrimary,
+) -> BTreeMap<RoleScope, Vec<String>> {
+    let mut powers: BTreeMap<RoleScope, Vec<String>> = BTreeMap::new();
     for grant in grants.iter() {
         let reasons: Vec<String> = grant.powers().iter().map(ToString::to_string).collect();
         for place in of_namespaces(&grant.namespaces, &primary.scope) {
@@ -163,12 +169,15 @@ pub(super) fn powers(grants: &Grants, primary: &Primary) -> BTreeMap<Place, Vec<
 }
 
 /// Leaves out what another rule of the same place covers, or one that holds everywhere.
-fn tidy(places: BTreeMap<Place, Vec<PolicyRule>>) -> BTreeMap<Place, Vec<PolicyRule>> {
-    let everywhere = places.get(&Place::Everywhere).cloned().unwrap_or_default();
+fn tidy(places: BTreeMap<RoleScope, Vec<PolicyRule>>) -> BTreeMap<RoleScope, Vec<PolicyRule>> {
+    let everywhere = places
+        .get(&RoleScope::Everywhere)
+        .cloned()
+        .unwrap_or_default();
     let tidied = places.into_iter().map(|(place, rules)| {
         let wider: &[PolicyRule] = match place {
-            Place::Everywhere => &[],
-            Place::Namespace(_) => &everywhere,
+            RoleScope::Everywhere => &[],
+            RoleScope::Namespace(_) => &everywhere,
         };
         let is_left = |(index, rule): &(usize, &PolicyRule)| {
             let by_other = rules.iter().enumerate().any(|(other, by)| {

@@ -39,13 +39,13 @@ const FOLDER: &str = ".components";
 
 /// Where failed passes are recorded. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Failures {
+pub struct FailureRecorder {
     folder: PathBuf,
     seams: Seams,
     turns: Arc<Semaphore>,
 }
 
-impl Failures {
+impl FailureRecorder {
     /// Opens `folder`, and makes it if it is absent.
     ///
     /// # Errors
@@ -148,14 +148,13 @@ fn keep(folder: &Path, recording: &Recording) -> io::Result<PathBuf> {
 /// `bob-2.json`; a name that is too long for a file is cut, and made its own by a digest.
 fn file_name(name: &str, generation: Option<i64>) -> String {
     let generation = generation.unwrap_or_default();
-    match name.len() > NAME {
-        false => format!("{name}-{generation}.json"),
-        true => {
-            let own = digest(name.as_bytes()).hex();
-            let (begins, own) = (name.get(..NAME), own.get(..12));
-            let (begins, own) = (begins.unwrap_or_default(), own.unwrap_or_default());
-            format!("{begins}-{own}-{generation}.json")
-        }
+    if name.len() > NAME {
+        let own = digest(name.as_bytes()).hex();
+        let (begins, own) = (name.get(..NAME), own.get(..12));
+        let (begins, own) = (begins.unwrap_or_default(), own.unwrap_or_default());
+        format!("{begins}-{own}-{generation}.json")
+    } else {
+        format!("{name}-{generation}.json")
     }
 }
 

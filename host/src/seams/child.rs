@@ -16,7 +16,7 @@ const ERRORS: u64 = 64 << 10;
 
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ChildExit {
     /// With this exit code.
     Code(i32),
     /// By this signal.
@@ -39,7 +39,7 @@ impl Spawn {
         output: File,
         deadline: Duration,
         clock: Clock,
-    ) -> io::Result<(Ended, String)> {
+    ) -> io::Result<(ChildExit, String)> {
         // The program that runs, even when the file was replaced or removed since.
         #[expect(clippy::disallowed_methods, reason = "this is the seam")]
         let mut command = Command::new("/proc/self/exe");
@@ -65,12 +65,12 @@ impl Spawn {
             (child.wait().await, said)
         };
         let Some((status, said)) = clock.within(deadline, run).await else {
-            return Ok((Ended::Late, String::new()));
+            return Ok((ChildExit::Late, String::new()));
         };
         let status = status?;
         let ended = match (status.code(), status.signal()) {
-            (Some(code), _) => Ended::Code(code),
-            (None, signal) => Ended::Signal(signal.unwrap_or_default()),
+            (Some(code), _) => ChildExit::Code(code),
+            (None, signal) => ChildExit::Signal(signal.unwrap_or_default()),
         };
         Ok((ended, said))
     }

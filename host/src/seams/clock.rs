@@ -11,7 +11,7 @@ pub(super) use tokio::time::Instant;
 /// A clock. Cheap to clone.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    source: Source,
+    source: TimeSource,
     /// Whether who sleeps waits.
     waits: bool,
 }
@@ -34,7 +34,7 @@ impl ManualWallClock {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum TimeSource {
     System,
     /// Wall time is set by hand.
     Set(&'static ManualWallClock),
@@ -49,12 +49,12 @@ enum Source {
 impl Clock {
     /// The machine's clock.
     pub fn system() -> Self {
-        Self::of(Source::System)
+        Self::of(TimeSource::System)
     }
 
-    /// The machine's clock, but for the time of day, which is what `dial` is set to.
-    pub fn shown_by(dial: &'static ManualWallClock) -> Self {
-        Self::of(Source::Set(dial))
+    /// The machine's clock, but for the time of day, which is what `wall_clock` is set to.
+    pub fn shown_by(wall_clock: &'static ManualWallClock) -> Self {
+        Self::of(TimeSource::Set(wall_clock))
     }
 
     /// The same, for who need not wait: a sleep ends at once.
@@ -66,7 +66,7 @@ impl Clock {
         }
     }
 
-    fn of(source: Source) -> Self {
+    fn of(source: TimeSource) -> Self {
         Self {
             source,
             waits: true,
@@ -77,7 +77,7 @@ impl Clock {
     /// CPU counts as no time.
     pub fn starting_at(wall: Timestamp) -> Self {
         let at = Instant::now();
-        Self::of(Source::Virtual { wall, at })
+        Self::of(TimeSource::Virtual { wall, at })
     }
 
     /// Monotonic time.
@@ -88,35 +88,38 @@ impl Clock {
     /// Time since the machine started, which counts on while it sleeps.
     pub fn boot(&self) -> Duration {
         match self.source {
-            Source::System | Source::Set(_) => duration(clock_gettime(ClockId::Boottime)),
-            Source::Virtual { at, .. } => at.elapsed(),
+            TimeSource::System | TimeSource::Set(_) => duration(clock_gettime(ClockId::Boottime)),
+            TimeSource::Virtual { at, .. } => at.elapsed(),
         }
     }
 
     /// The time of day, in UTC.
     pub fn wall(&self) -> Timestamp {
         match self.source {
-            Source::System => {
+            TimeSource::System => {
                 Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH)
             }
-            Source::Set(dial) => dial.wall(),
-            Source::Virtual { wall, at } => wall + at.elapsed(),
+            TimeSource::Set(wall_clock) => wall_clock.wall(),
+            TimeSource::Virtual { wall, at } => wall + at.elapsed(),
         }
     }
 
     /// CPU time that the current thread has used so far, in user and kernel mode.
     pub fn thread_cpu(&self) -> Duration {
         match self.source {
-            Source::System | Source::Set(_) => duration(clock_gettime(ClockId::ThreadCPUTime)),
-            Source::Virtual { .. } => Duration::ZERO,
+            TimeSource::System | TimeSource::Set(_) => {
+                duration(clock_gettime(ClockId::ThreadCPUTime))
+            }
+            TimeSource::Virtual { .. } => Duration::ZERO,
         }
     }
 
     /// Waits for `duration`.
     pub async fn sleep(&self, duration: Duration) {
-        match self.waits {
-            true => tokio::time::sleep(duration).await,
-            false => tokio::task::yield_now().await,
+        if self.waits {
+            tokio::time::sleep(duration).await
+        } else {
+            tokio::task::yield_now().await
         }
     }
 

@@ -14,7 +14,7 @@ use super::Spawn;
 pub enum Notice {
     /// Somebody writes to it.
     Growing,
-    /// Whoever wrote to it has finished, or it was moved, linked or removed.
+    /// Its writer has finished, or it was moved, linked or removed.
     Whole,
     /// Its owner, mode or times have changed: perhaps in the middle of a copy.
     Touched,

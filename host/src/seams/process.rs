@@ -5,18 +5,19 @@
 //!   dropped. No task of it ever runs again.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
 /// Tasks that live, stand still and die together. Clones are the same process.
 #[derive(Clone, Debug)]
-pub struct Process(Arc<Shared>);
+pub struct Process(Arc<ProcessInner>);
 
 #[derive(Debug)]
-struct Shared {
+struct ProcessInner {
     /// Entered whenever a task of it is polled.
     span: tracing::Span,
     life: Mutex<Life>,
@@ -34,7 +35,7 @@ enum Life {
 impl Process {
     /// A process that runs. What it logs is in `span`.
     pub fn new(span: tracing::Span) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(ProcessInner {
             span,
             life: Mutex::new(Life::Runs(Vec::new())),
             tasks: AtomicUsize::new(0),
@@ -43,7 +44,7 @@ impl Process {
 
     /// Lets it stand still.
     pub fn freeze(&self) {
-        let mut life = self.life();
+        let mut life = self.0.life.lock();
         if let Life::Runs(tasks) = &mut *life {
             *life = Life::Frozen(std::mem::take(tasks), Vec::new());
         }
@@ -51,7 +52,7 @@ impl Process {
 
     /// Lets it go on.
     pub fn thaw(&self) {
-        let mut life = self.life();
+        let mut life = self.0.life.lock();
         if let Life::Frozen(tasks, waiting) = &mut *life {
             let waiting = std::mem::take(waiting);
             *life = Life::Runs(std::mem::take(tasks));
@@ -62,7 +63,7 @@ impl Process {
 
     /// Ends it without a word to any of its tasks.
     pub fn kill(&self) {
-        let life = std::mem::replace(&mut *self.life(), Life::Killed);
+        let life = std::mem::replace(&mut *self.0.life.lock(), Life::Killed);
         if let Life::Runs(tasks) | Life::Frozen(tasks, _) = life {
             tasks.iter().for_each(AbortHandle::abort);
         }
@@ -70,7 +71,7 @@ impl Process {
 
     /// Whether it was killed.
     pub fn is_killed(&self) -> bool {
-        matches!(*self.life(), Life::Killed)
+        matches!(*self.0.life.lock(), Life::Killed)
     }
 
     /// How many tasks it has now.
@@ -80,7 +81,7 @@ impl Process {
 
     /// Remembers a task, to end it with the others.
     pub(super) fn own(&self, task: AbortHandle) {
-        match &mut *self.life() {
+        match &mut *self.0.life.lock() {
             Life::Runs(tasks) | Life::Frozen(tasks, _) => {
                 // Now and then, so that it costs little and stays short.
                 if tasks.len() == tasks.capacity() {
@@ -93,9 +94,9 @@ impl Process {
     }
 
     /// `future` as a part of the process.
-    pub(super) fn run<F: Future>(&self, future: F) -> Part<F> {
+    pub(super) fn run<F: Future>(&self, future: F) -> ProcessTask<F> {
         self.0.tasks.fetch_add(1, Ordering::Relaxed);
-        Part {
+        ProcessTask {
             process: self.clone(),
             future: Box::pin(future),
         }
@@ -103,7 +104,7 @@ impl Process {
 
     /// Whether a task may be polled now. One that may not is woken when it may.
     fn admits(&self, context: &Context<'_>) -> bool {
-        match &mut *self.life() {
+        match &mut *self.0.life.lock() {
             Life::Runs(_) => true,
             Life::Frozen(_, waiting) => {
                 waiting.push(context.waker().clone());
@@ -112,19 +113,15 @@ impl Process {
             Life::Killed => false,
         }
     }
-
-    fn life(&self) -> MutexGuard<'_, Life> {
-        self.0.life.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A task of a process.
-pub(super) struct Part<F> {
+pub(super) struct ProcessTask<F> {
     process: Process,
     future: Pin<Box<F>>,
 }
 
-impl<F: Future> Future for Part<F> {
+impl<F: Future> Future for ProcessTask<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -137,7 +134,7 @@ impl<F: Future> Future for Part<F> {
     }
 }
 
-impl<F> Drop for Part<F> {
+impl<F> Drop for ProcessTask<F> {
     fn drop(&mut self) {
         self.process.0.tasks.fetch_sub(1, Ordering::Relaxed);
     }

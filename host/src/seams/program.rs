@@ -31,9 +31,10 @@ impl Spawn {
         command.args(&program.arguments).kill_on_drop(true);
         let environment = program.environment.iter();
         command.envs(environment.map(|(name, value)| (name, value)));
-        match program.interactive {
-            true => command.stdin(Stdio::inherit()).stderr(Stdio::inherit()),
-            false => command.stdin(Stdio::null()).stderr(Stdio::piped()),
+        if program.interactive {
+            command.stdin(Stdio::inherit()).stderr(Stdio::inherit())
+        } else {
+            command.stdin(Stdio::null()).stderr(Stdio::piped())
         };
         command.stdout(Stdio::piped());
         command.spawn()?.wait_with_output().await

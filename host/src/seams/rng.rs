@@ -1,9 +1,10 @@
 //! The host's only source of random numbers.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 /// Random numbers. Clones draw from the same sequence.
@@ -56,7 +57,7 @@ impl Rng {
             return self.clone();
         }
         let about = about();
-        let mut sequence = self.lock();
+        let mut sequence = self.0.lock();
         let mixed = Sha256::new_with_prefix(sequence.seed.to_be_bytes()).chain_update(&about);
         let number = sequence.calls.entry(about).or_default();
         let mixed = mixed.chain_update(number.to_be_bytes());
@@ -65,13 +66,9 @@ impl Rng {
         Self::seeded(mixed.first_chunk().copied().map_or(0, u64::from_be_bytes))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Sequence> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The sequence begins again, as of a new one with this seed.
     pub fn restart(&self, seed: u64) {
-        let mut sequence = self.lock();
+        let mut sequence = self.0.lock();
         sequence.numbers = fastrand::Rng::with_seed(seed);
         sequence.seed = seed;
         sequence.calls.clear();
@@ -79,7 +76,7 @@ impl Rng {
 
     /// Any number.
     pub fn number(&self) -> u64 {
-        self.lock().numbers.u64(..)
+        self.0.lock().numbers.u64(..)
     }
 
     /// A seed for the randomness of one guest's call: from the operating system, unless everything
@@ -94,7 +91,7 @@ impl Rng {
             Seeds::Repeatable => 0,
         };
         if filled < seed.len() {
-            self.lock().numbers.fill(&mut seed);
+            self.0.lock().numbers.fill(&mut seed);
         }
         seed
     }
@@ -106,7 +103,7 @@ impl Rng {
 
     /// Any number from 0 to 1.
     pub fn fraction(&self) -> f64 {
-        self.lock().numbers.f64()
+        self.0.lock().numbers.f64()
     }
 }
 

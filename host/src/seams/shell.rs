@@ -9,7 +9,7 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Command;
 
-use super::{Ended, Spawn};
+use super::{ChildExit, Spawn};
 
 /// A group of processes that ends with this.
 struct Group(Option<Pid>);
@@ -29,7 +29,7 @@ impl Spawn {
     ///
     /// # Errors
     /// The operating system refused to start it.
-    pub async fn shell(&self, line: &str, folder: &Path) -> io::Result<Ended> {
+    pub async fn shell(&self, line: &str, folder: &Path) -> io::Result<ChildExit> {
         #[expect(clippy::disallowed_methods, reason = "this is the seam")]
         let mut command = Command::new("sh");
         command.args(["-c", line]).current_dir(folder);
@@ -43,8 +43,8 @@ impl Spawn {
         let status = child.wait().await?;
         group.0 = None;
         Ok(match (status.code(), status.signal()) {
-            (Some(code), _) => Ended::Code(code),
-            (None, signal) => Ended::Signal(signal.unwrap_or_default()),
+            (Some(code), _) => ChildExit::Code(code),
+            (None, signal) => ChildExit::Signal(signal.unwrap_or_default()),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the file of a component, which may be packed with gzip.
 //!
 //! - What counts is the content, not the name: gzip and WebAssembly begin with other bytes.
-//! - What a file unpacks to is as large as a component may be, at most. Whoever unpacks stops there.
+//! - What a file unpacks to is as large as a component may be, at most. Unpacking stops there.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -50,18 +50,18 @@ impl Stamp {
 }
 
 /// The state of a file: there with a stamp, or why not.
-type State = Result<Stamp, io::ErrorKind>;
+type FileState = Result<Stamp, io::ErrorKind>;
 
 /// What is known of some files, each with a `T` made from its content.
-pub(super) struct Files<T> {
-    taken: BTreeMap<PathBuf, (State, T)>,
+pub(super) struct FileCache<T> {
+    taken: BTreeMap<PathBuf, (FileState, T)>,
     /// Files that have changed, and since when they stand still.
-    moving: BTreeMap<PathBuf, (State, Instant)>,
+    moving: BTreeMap<PathBuf, (FileState, Instant)>,
     /// Files that their writers have finished since they were looked at.
     whole: BTreeSet<PathBuf>,
 }
 
-impl<T> Default for Files<T> {
+impl<T> Default for FileCache<T> {
     fn default() -> Self {
         Self {
             taken: BTreeMap::new(),
@@ -71,7 +71,7 @@ impl<T> Default for Files<T> {
     }
 }
 
-impl<T> Files<T> {
+impl<T> FileCache<T> {
     /// Somebody noticed something about a file.
     pub(super) fn notice(&mut self, path: &Path, notice: Notice) {
         match notice {
@@ -120,7 +120,7 @@ impl<T> Files<T> {
 
     /// The files that were there when they were looked at.
     pub(super) fn present(&self) -> impl Iterator<Item = &PathBuf> {
-        let present = |entry: &(&PathBuf, &(State, T))| entry.1.0.is_ok();
+        let present = |entry: &(&PathBuf, &(FileState, T))| entry.1.0.is_ok();
         self.taken.iter().filter(present).map(|(path, _)| path)
     }
 
@@ -133,8 +133,14 @@ impl<T> Files<T> {
         stamps.map(|stamp| stamp.target.as_path())
     }
 
-    fn is_whole(&self, path: &Path, known: Option<&State>, state: &State, now: Instant) -> bool {
-        let target = |state: &State| state.as_ref().ok().map(|stamp| stamp.target.clone());
+    fn is_whole(
+        &self,
+        path: &Path,
+        known: Option<&FileState>,
+        state: &FileState,
+        now: Instant,
+    ) -> bool {
+        let target = |state: &FileState| state.as_ref().ok().map(|stamp| stamp.target.clone());
         let known = known.and_then(target);
         let still = self
             .moving
@@ -185,7 +191,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.wasm");
         let now = Instant::now();
-        let mut files = Files::default();
+        let mut files = FileCache::default();
         fs::write(&path, "half").unwrap();
         assert_eq!(
             files.look(&path, now, text),
@@ -210,7 +216,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.wasm");
         let start = Instant::now();
-        let mut files = Files::default();
+        let mut files = FileCache::default();
         fs::write(&path, "half").unwrap();
         assert_eq!(files.look(&path, start, text), None);
         assert_eq!(files.next(start), Some(start + STILL));
@@ -249,7 +255,7 @@ mod tests {
         let path = folder.path().join("a.yaml");
         std::os::unix::fs::symlink("..data/a.yaml", &path).unwrap();
         let now = Instant::now();
-        let mut files = Files::default();
+        let mut files = FileCache::default();
         assert_eq!(files.look(&path, now, text), Some(&"old".into()));
         let draft = folder.path().join("..data_tmp");
         std::os::unix::fs::symlink("two", &draft).unwrap();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::component::read_file;
-use super::files::Files;
+use super::files::FileCache;
 use crate::digest::{Digest, digest};
 use crate::manifest::{self, Plugin};
 use crate::seams::Notice;
@@ -71,7 +71,7 @@ impl Candidate {
 
 /// What is wrong with a file of the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct FileProblem {
     /// The files that are wrong, together or alone.
     pub files: Vec<PathBuf>,
     /// The plugin, where its name is known.
@@ -80,7 +80,7 @@ pub struct Problem {
 }
 
 /// A sentence that names the file, and says what to do.
-impl fmt::Display for Problem {
+impl fmt::Display for FileProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.text)
     }
@@ -92,7 +92,7 @@ pub struct Folder {
     /// The plugins that can be started, by name.
     pub plugins: Vec<Candidate>,
     /// What is wrong with the others.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
     /// Plugins whose components are being written, and were not there before.
     pub coming: Vec<String>,
 }
@@ -105,10 +105,10 @@ struct Documents {
 }
 
 /// Reads a folder again and again, and of its files what has changed.
-pub(super) struct Reader {
+pub(super) struct FolderReader {
     folder: PathBuf,
-    documents: Files<Documents>,
-    components: Files<Result<Digest, String>>,
+    documents: FileCache<Documents>,
+    components: FileCache<Result<Digest, String>>,
 }
 
 /// Reads every `*.yaml` and `*.yml` file in `folder`, as it is now.
@@ -116,16 +116,16 @@ pub(super) struct Reader {
 /// # Errors
 /// The folder cannot be read.
 pub fn read_folder(folder: &Path, now: Instant) -> io::Result<Folder> {
-    let mut reader = Reader::new(folder);
+    let mut reader = FolderReader::new(folder);
     reader.first_look(now)
 }
 
-impl Reader {
+impl FolderReader {
     pub(super) fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            documents: Files::default(),
-            components: Files::default(),
+            documents: FileCache::default(),
+            components: FileCache::default(),
         }
     }
 
@@ -145,8 +145,10 @@ impl Reader {
     pub(super) fn folders(&self) -> BTreeSet<PathBuf> {
         let targets = self.documents.targets().chain(self.components.targets());
         let named = self.components.present().map(PathBuf::as_path);
-        let parents = targets.chain(named).filter_map(Path::parent);
-        let parents = parents.map(Path::to_owned);
+        let parents = targets
+            .chain(named)
+            .filter_map(Path::parent)
+            .map(Path::to_owned);
         parents.chain([self.folder.clone()]).collect()
     }
 
@@ -192,7 +194,7 @@ impl Reader {
                     let same = by_name.entry(plugin.name.clone()).or_default();
                     same.push((plugin, text.clone()));
                 }),
-                Err(text) => problems.push(Problem {
+                Err(text) => problems.push(FileProblem {
                     files: vec![file],
                     plugin: None,
                     text,
@@ -233,11 +235,11 @@ impl Reader {
     }
 }
 
-fn declared_twice(name: &str, same: &[(Plugin, Arc<str>)]) -> Problem {
+fn declared_twice(name: &str, same: &[(Plugin, Arc<str>)]) -> FileProblem {
     let files: Vec<PathBuf> = same.iter().map(|(plugin, _)| plugin.file.clone()).collect();
     let places = files.iter().map(|file| file.display().to_string());
     let places = places.collect::<Vec<_>>().join(", ");
-    Problem {
+    FileProblem {
         plugin: Some(name.to_owned()),
         files,
         text: format!(

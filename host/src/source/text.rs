@@ -1,5 +1,5 @@
-//! Files of text. What is no file, such as a named pipe, is not waited for. What a person writes is changed whole or not
-//! at all.
+//! Files of text. Nothing waits for what is not a file, such as a named pipe. What a person writes is changed whole, or
+//! not at all.
 
 use std::fs;
 use std::io;
@@ -13,9 +13,10 @@ pub const NOT_A_FILE: &str = "it is not a file";
 /// # Errors
 /// It is not: [`io::ErrorKind::InvalidInput`].
 pub fn is_file(about: &fs::Metadata) -> io::Result<()> {
-    match about.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_A_FILE)),
+    if about.is_file() {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_A_FILE))
     }
 }
 
@@ -28,7 +29,7 @@ pub fn text_of(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// Writes another text into a file that holds `was`. Whoever reads it sees the old text or the new one; where it is a
+/// Writes another text into a file that holds `was`. A reader sees the old text or the new one; where it is a
 /// link, the file behind it is changed.
 ///
 /// # Errors

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::folder::{Folder, Reader};
-use crate::seams::{Either, Notices, Seams, first};
+use super::folder::{Folder, FolderReader};
+use crate::seams::{Notices, Seams};
+use crate::text::LogOnce;
 
 /// How often the folder is looked at without a notice: a folder that was removed and made again, or
 /// lies on another machine, gives none.
@@ -17,7 +18,7 @@ const LOOK: Duration = Duration::from_secs(2);
 const GATHER: Duration = Duration::from_millis(1);
 
 /// A watched config folder.
-pub struct Watch(Where);
+pub struct FolderWatch(Where);
 
 enum Where {
     Files(Box<Files>),
@@ -28,15 +29,15 @@ enum Where {
 /// A folder in the file system.
 struct Files {
     folder: PathBuf,
-    reader: Option<Reader>,
+    reader: Option<FolderReader>,
     notices: Option<Notices>,
     seams: Seams,
     held: Folder,
     /// What was said last about the folder itself.
-    said: Option<String>,
+    said: LogOnce<String>,
 }
 
-impl Watch {
+impl FolderWatch {
     /// Begins to watch `folder`; answers also what it holds.
     ///
     /// # Errors
@@ -53,7 +54,7 @@ impl Watch {
         if let Some(notices) = &mut notices {
             notices.watch(&[folder.to_owned()].into());
         }
-        let mut reader = Reader::new(folder);
+        let mut reader = FolderReader::new(folder);
         let held = reader.first_look(seams.clock.now())?;
         let files = Files {
             folder: folder.to_owned(),
@@ -61,12 +62,12 @@ impl Watch {
             notices,
             seams: seams.clone(),
             held: held.clone(),
-            said: None,
+            said: LogOnce::default(),
         };
         Ok((Self(Where::Files(Box::new(files))), held))
     }
 
-    /// A folder that holds what comes by `hand`.
+    /// A folder that holds what `hand` sends.
     pub fn by_hand(hand: mpsc::Receiver<Folder>) -> Self {
         Self(Where::Hand(hand))
     }
@@ -89,7 +90,7 @@ impl Files {
         loop {
             match self.look().await {
                 Ok(folder) => {
-                    self.said = None;
+                    self.said.clear();
                     if folder != self.held {
                         self.held = folder.clone();
                         return folder;
@@ -112,7 +113,7 @@ impl Files {
             }
             // The last look was lost: everything is as it is.
             None => {
-                let mut reader = Reader::new(&folder);
+                let mut reader = FolderReader::new(&folder);
                 let looked = reader.first_look(now);
                 (reader, looked)
             }
@@ -137,9 +138,10 @@ impl Files {
         let Some(notices) = &mut self.notices else {
             return self.seams.clock.sleep_until(until).await;
         };
-        let noticed = first(notices.next(), self.seams.clock.sleep_until(until)).await;
-        let Either::Left((path, notice)) = noticed else {
-            return;
+        let (path, notice) = tokio::select! {
+            biased;
+            noticed = notices.next() => noticed,
+            () = self.seams.clock.sleep_until(until) => return,
         };
         self.seams.clock.sleep(GATHER).await;
         let Some(reader) = &mut self.reader else {
@@ -153,12 +155,11 @@ impl Files {
 
     fn complain(&mut self, error: &io::Error) {
         let problem = error.to_string();
-        if self.said.as_ref() != Some(&problem) {
+        if self.said.is_new(problem.clone()) {
             let folder = self.folder.display();
             tracing::error!(
                 "cannot read the config folder {folder}: {problem}; the plugins that run are kept until it can be read again"
             );
-            self.said = Some(problem);
         }
     }
 }

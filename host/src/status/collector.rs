@@ -9,10 +9,10 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use super::document::{GrantStatus, KeyStatus, Passes, PluginDetails, PluginStatus, Status};
-use super::warnings::{Known, warnings};
+use super::warnings::{WarningInput, warnings};
 use crate::controller::{Archive, ControllerHandles, Record};
 use crate::grants::Unused;
-use crate::metrics::{Meters, Metrics, Stage, Step};
+use crate::metrics::{Interval, Metrics, PluginMetrics, PluginStage};
 use crate::seams::Clock;
 use crate::text::clean;
 
@@ -33,7 +33,7 @@ pub struct StatusCollector {
     /// What passes did.
     pub records: Archive,
     /// The controllers.
-    pub insights: ControllerHandles,
+    pub handles: ControllerHandles,
     /// The time.
     pub clock: Clock,
     /// When the host began.
@@ -60,8 +60,7 @@ impl StatusCollector {
 
     /// What is wrong with the host as a whole.
     fn problems(&self) -> Vec<String> {
-        let silence = self.metrics.requests().silence();
-        let silence = silence.map(|(lasts, count)| {
+        let silence = self.metrics.requests().silence().map(|(lasts, count)| {
             let seconds = lasts.as_secs();
             format!("the API server gives no answer: {count} requests in the last {seconds} s")
         });
@@ -78,13 +77,11 @@ impl StatusCollector {
         let records = self.records.all_of(name);
         let newest = records.iter().rev();
         let last: Vec<_> = newest.filter(|record| seen.insert(&record.key)).collect();
-        let insight = self.insights.of(name);
+        let handle = self.handles.of(name);
         let failing = self.records.of(name).failing(KEYS);
         let failing = failing.into_iter().filter_map(|failing| {
             let record = failing.record.as_ref()?;
-            let next = insight
-                .as_ref()
-                .and_then(|insight| insight.next(&failing.key));
+            let next = handle.as_ref().and_then(|handle| handle.next(&failing.key));
             Some(KeyStatus {
                 failures: failing.times,
                 since: Some(format!("{:.0}", failing.since)),
@@ -95,7 +92,7 @@ impl StatusCollector {
         let failing = failing.collect();
         let mut slowest = last;
         slowest.sort_by_key(|record| Reverse(record.took));
-        let unused = insight.map(|insight| insight.unused());
+        let unused = handle.map(|handle| handle.unused());
         let unused = unused.into_iter().flatten();
         Some(PluginDetails {
             api_version: "windlass.dev/v1alpha1".to_owned(),
@@ -112,29 +109,29 @@ impl StatusCollector {
     }
 
     /// That of one plugin.
-    fn plugin(&self, name: &str, meters: &Meters) -> PluginStatus {
+    fn plugin(&self, name: &str, meters: &PluginMetrics) -> PluginStatus {
         let (stage, waiting, history) = (meters.stage(), meters.waiting(), meters.history());
         let about = meters.about();
         let records = self.records.all_of(name);
-        let insight = self.insights.of(name);
-        let limits = insight.map(|insight| insight.limits());
+        let handle = self.handles.of(name);
+        let limits = handle.map(|handle| handle.limits());
         let memory_limit = limits.map(|limits| u64::try_from(limits.memory).unwrap_or(u64::MAX));
         let refused = meters.refusal();
         let now = self.clock.wall();
         let is_recent = |record: &&Arc<Record>| now.duration_since(record.began) < RECENT;
-        let sum = |of: fn(&Step) -> u32| history.iter().map(|step| u64::from(of(step))).sum();
-        let known = Known {
+        let sum = |of: fn(&Interval) -> u32| history.iter().map(|step| u64::from(of(step))).sum();
+        let known = WarningInput {
             refused: refused.as_deref().map(|why| clean(why, TEXT)),
             is_quarantined: meters.is_quarantined(),
             slowed_down: match &stage {
-                Stage::SlowedDown(why) => Some(clean(why, TEXT)),
-                Stage::Loading
-                | Stage::Refused(_)
-                | Stage::Quarantined(_)
-                | Stage::Waiting(_)
-                | Stage::Syncing
-                | Stage::StandingBy
-                | Stage::Running => None,
+                PluginStage::SlowedDown(why) => Some(clean(why, TEXT)),
+                PluginStage::Loading
+                | PluginStage::Refused(_)
+                | PluginStage::Quarantined(_)
+                | PluginStage::Waiting(_)
+                | PluginStage::Syncing
+                | PluginStage::StandingBy
+                | PluginStage::Running => None,
             },
             waiting,
             hot_loops: sum(|step| step.hot_loops),
@@ -153,11 +150,14 @@ impl StatusCollector {
         took.sort_unstable();
         let minute = history.iter().rev().take(12);
         let message = match &stage {
-            Stage::Refused(why)
-            | Stage::Quarantined(why)
-            | Stage::Waiting(why)
-            | Stage::SlowedDown(why) => Some(clean(why, TEXT)),
-            Stage::Loading | Stage::Syncing | Stage::StandingBy | Stage::Running => None,
+            PluginStage::Refused(why)
+            | PluginStage::Quarantined(why)
+            | PluginStage::Waiting(why)
+            | PluginStage::SlowedDown(why) => Some(clean(why, TEXT)),
+            PluginStage::Loading
+            | PluginStage::Syncing
+            | PluginStage::StandingBy
+            | PluginStage::Running => None,
         };
         PluginStatus {
             name: name.to_owned(),

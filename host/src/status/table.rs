@@ -5,7 +5,7 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
 use super::document::{KeyStatus, PluginDetails, PluginStatus, Status, Warning};
-use crate::text::{mebibytes, spell};
+use crate::text::{format_duration, mebibytes};
 
 /// The columns.
 pub const COLUMNS: [&str; 14] = [
@@ -27,7 +27,7 @@ pub const COLUMNS: [&str; 14] = [
 
 /// The status as text; each line ends.
 pub fn table(status: &Status) -> String {
-    let up = spell(Duration::from_millis(status.up_ms));
+    let up = format_duration(Duration::from_millis(status.up_ms));
     let mut out = format!(
         "windlass {} on {}, up {up}\n\n",
         status.version, status.host
@@ -72,7 +72,7 @@ pub fn cells(plugin: &PluginStatus) -> [String; 14] {
     let passes = &plugin.passes;
     let took = |micros: u64| match passes.total {
         0 => none(),
-        _ => spell(Duration::from_micros(micros)),
+        _ => format_duration(Duration::from_micros(micros)),
     };
     [
         plugin.name.clone(),
@@ -80,7 +80,7 @@ pub fn cells(plugin: &PluginStatus) -> [String; 14] {
         plugin.reconciles.clone().unwrap_or_else(none),
         plugin.version.clone().unwrap_or_else(none),
         plugin.depth.to_string(),
-        spell(Duration::from_millis(plugin.oldest_ms)),
+        format_duration(Duration::from_millis(plugin.oldest_ms)),
         passes.last_minute.to_string(),
         took(passes.p50_us),
         took(passes.p99_us),
@@ -88,7 +88,7 @@ pub fn cells(plugin: &PluginStatus) -> [String; 14] {
         plugin.failing.to_string(),
         plugin.paused.to_string(),
         mebibytes(plugin.memory_peak),
-        spell(Duration::try_from_secs_f64(plugin.cpu_seconds).unwrap_or_default()),
+        format_duration(Duration::try_from_secs_f64(plugin.cpu_seconds).unwrap_or_default()),
     ]
 }
 
@@ -106,7 +106,7 @@ pub fn details(details: &PluginDetails) -> String {
         "PASSES     {}, of which {} failed; {} in the last minute\n",
         passes.total, passes.failed, passes.last_minute
     );
-    let oldest = spell(Duration::from_millis(status.oldest_ms));
+    let oldest = format_duration(Duration::from_millis(status.oldest_ms));
     out += &format!(
         "QUEUE      {} wait, the oldest for {oldest}; {} wait for their time; {} run; {} fail; {} are paused\n",
         status.depth, status.delayed, status.running, status.failing, status.paused
@@ -114,7 +114,7 @@ pub fn details(details: &PluginDetails) -> String {
     out += &format!(
         "USED       {} of memory at most, {} of CPU time\n",
         mebibytes(status.memory_peak),
-        spell(Duration::try_from_secs_f64(status.cpu_seconds).unwrap_or_default())
+        format_duration(Duration::try_from_secs_f64(status.cpu_seconds).unwrap_or_default())
     );
     if let Some(message) = status.own_message() {
         out += &format!("MESSAGE    {message}\n");
@@ -124,7 +124,7 @@ pub fn details(details: &PluginDetails) -> String {
     }
     for (head, keys) in [("FAILING", &details.failing), ("SLOWEST", &details.slowest)] {
         for key in keys {
-            out += &format!("{head:<11}{}\n", said(key));
+            out += &format!("{head:<11}{}\n", key_line(key));
         }
     }
     for grant in &details.unused_grants {
@@ -133,9 +133,9 @@ pub fn details(details: &PluginDetails) -> String {
     out
 }
 
-fn said(key: &KeyStatus) -> String {
+fn key_line(key: &KeyStatus) -> String {
     let mut out = key.to_string();
-    out += &format!("   {}", spell(Duration::from_micros(key.took_us)));
+    out += &format!("   {}", format_duration(Duration::from_micros(key.took_us)));
     if key.failures > 0 {
         out += &format!("   {} failures", key.failures);
     }
@@ -143,7 +143,10 @@ fn said(key: &KeyStatus) -> String {
         out += &format!(" since {since}");
     }
     if let Some(next) = key.next_ms {
-        out += &format!(", again in {}", spell(Duration::from_millis(next)));
+        out += &format!(
+            ", again in {}",
+            format_duration(Duration::from_millis(next))
+        );
     }
     out += &format!("   {}", key.error.as_deref().unwrap_or(&key.returned));
     out

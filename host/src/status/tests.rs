@@ -2,12 +2,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::collector::percentile;
-use super::warnings::{Known, warnings};
+use super::warnings::{WarningInput, warnings};
 use super::*;
 use crate::controller::{Failing, FailureSummary, Record};
-use crate::metrics::Waiting;
+use crate::metrics::QueueDepth;
 use crate::object::Key;
-use crate::view::{Difference, End, WakeReason, Wrote};
+use crate::view::{Difference, WakeReason, WriteOutcome, Wrote};
 
 const MIB: u64 = 1 << 20;
 
@@ -16,18 +16,18 @@ fn key(name: &str) -> Key {
 }
 
 /// Ten passes, each changed.
-fn ten(change: impl Fn(&mut Record)) -> Known {
+fn ten(change: impl Fn(&mut Record)) -> WarningInput {
     let passes = (0..10).map(|_| {
         let mut pass = Record::settled();
         change(&mut pass);
         Arc::new(pass)
     });
     let records: Vec<_> = passes.collect();
-    Known {
+    WarningInput {
         recent: records.clone(),
         records,
         kind: Some("Greeting".into()),
-        ..Known::default()
+        ..WarningInput::default()
     }
 }
 
@@ -36,7 +36,7 @@ fn writes_status(pass: &mut Record) {
     pass.journal.writes.push(Wrote {
         kind: "Greeting".into(),
         key: pass.key.clone(),
-        end: End::Changed(vec![Difference {
+        end: WriteOutcome::Changed(vec![Difference {
             path: ".status.seen".into(),
             before: time(1),
             after: time(2),
@@ -48,24 +48,24 @@ fn writes_status(pass: &mut Record) {
 }
 
 fn asked(pass: &mut Record) {
-    pass.whys.first = vec![WakeReason::Requeued];
-    pass.whys.count = 1;
+    pass.reasons.first = vec![WakeReason::Requeued];
+    pass.reasons.count = 1;
 }
 
 /// Each warning, and a situation that leads to it and to no other.
-fn situations() -> Vec<(&'static str, Known)> {
-    let known = Known::default;
+fn situations() -> Vec<(&'static str, WarningInput)> {
+    let known = WarningInput::default;
     vec![
         (
             "Refused",
-            Known {
+            WarningInput {
                 refused: Some("it needs what is not granted".into()),
                 ..known()
             },
         ),
         (
             "Quarantined",
-            Known {
+            WarningInput {
                 refused: Some("it was at work in two crashes".into()),
                 is_quarantined: true,
                 ..known()
@@ -73,14 +73,14 @@ fn situations() -> Vec<(&'static str, Known)> {
         ),
         (
             "SlowedDown",
-            Known {
+            WarningInput {
                 slowed_down: Some("12 of the last 20 calls trapped".into()),
                 ..known()
             },
         ),
         (
             "FailsAgainAndAgain",
-            Known {
+            WarningInput {
                 trouble: FailureSummary {
                     worst: Some(Failing {
                         key: key("a"),
@@ -95,7 +95,7 @@ fn situations() -> Vec<(&'static str, Known)> {
         ),
         (
             "FailsForGood",
-            Known {
+            WarningInput {
                 trouble: FailureSummary {
                     terminal: 3,
                     for_good: Some(key("a")),
@@ -113,52 +113,52 @@ fn situations() -> Vec<(&'static str, Known)> {
         ),
         (
             "HotLoop",
-            Known {
+            WarningInput {
                 hot_loops: 1,
                 ..known()
             },
         ),
         (
             "Throttled",
-            Known {
+            WarningInput {
                 throttled: Duration::from_secs(10),
                 ..known()
             },
         ),
         (
             "DropsLogLines",
-            Known {
+            WarningInput {
                 log_lines: 1,
                 ..known()
             },
         ),
         (
             "DropsEvents",
-            Known {
+            WarningInput {
                 events: 1,
                 ..known()
             },
         ),
         (
             "QueueSlow",
-            Known {
-                waiting: Waiting {
+            WarningInput {
+                waiting: QueueDepth {
                     oldest: Duration::from_secs(5),
-                    ..Waiting::default()
+                    ..QueueDepth::default()
                 },
                 ..known()
             },
         ),
         (
             "NearMemoryLimit",
-            Known {
+            WarningInput {
                 memory_limit: Some(64 * MIB),
                 ..ten(|pass| pass.memory = 52 << 20)
             },
         ),
         (
             "NearCPULimit",
-            Known {
+            WarningInput {
                 cpu_limit: Some(Duration::from_secs(1)),
                 ..ten(|pass| pass.cpu = Duration::from_millis(800))
             },
@@ -200,10 +200,10 @@ fn each_warning_has_a_situation_and_each_situation_its_warning() {
 #[test]
 fn what_is_as_it_should_be_is_not_warned_of() {
     let calm = [
-        Known::default(),
+        WarningInput::default(),
         ten(|_| {}),
         // Fewer than ten are no habit.
-        Known {
+        WarningInput {
             records: (0..9)
                 .map(|_| {
                     let mut pass = Record::settled();
@@ -211,7 +211,7 @@ fn what_is_as_it_should_be_is_not_warned_of() {
                     Arc::new(pass)
                 })
                 .collect(),
-            ..Known::default()
+            ..WarningInput::default()
         },
         // What a poll has found is worth it.
         ten(|pass| {
@@ -219,18 +219,18 @@ fn what_is_as_it_should_be_is_not_warned_of() {
             pass.journal.writes.push(Wrote {
                 kind: "ConfigMap".into(),
                 key: key("b"),
-                end: End::Created(Vec::new()),
+                end: WriteOutcome::Created(Vec::new()),
                 followed: Vec::new(),
                 unread: Vec::new(),
                 version: None,
             });
         }),
-        Known {
+        WarningInput {
             memory_limit: Some(64 * MIB),
             ..ten(|pass| pass.memory = 51 << 20)
         },
         // It has failed often, and not ten times.
-        Known {
+        WarningInput {
             trouble: FailureSummary {
                 count: 5,
                 worst: Some(Failing {
@@ -241,7 +241,7 @@ fn what_is_as_it_should_be_is_not_warned_of() {
                 }),
                 ..FailureSummary::default()
             },
-            ..Known::default()
+            ..WarningInput::default()
         },
         // What was denied has been granted since.
         {
@@ -253,7 +253,7 @@ fn what_is_as_it_should_be_is_not_warned_of() {
             known
         },
         // What failed long ago may be fixed.
-        Known {
+        WarningInput {
             recent: Vec::new(),
             memory_limit: Some(64 * MIB),
             cpu_limit: Some(Duration::from_secs(1)),

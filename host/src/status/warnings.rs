@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::document::Warning;
 use crate::controller::{FailureSummary, Record, Step};
-use crate::metrics::Waiting;
+use crate::metrics::QueueDepth;
 use crate::view::{WakeReason, Wrote};
 
 /// A key that has failed so often in a row is worth a look.
@@ -24,7 +24,7 @@ const NEAR: u64 = 80;
 
 /// What is known of a plugin.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct WarningInput {
     /// Why the newest version that was asked for does not run.
     pub(super) refused: Option<String>,
     /// It is quarantined.
@@ -38,7 +38,7 @@ pub(super) struct Known {
     /// The objects that fail now.
     pub(super) trouble: FailureSummary,
     /// What waits.
-    pub(super) waiting: Waiting,
+    pub(super) waiting: QueueDepth,
     /// Fields that became hot in the last ten minutes.
     pub(super) hot_loops: u64,
     /// How long requests to the API server waited for their turn in the last ten minutes, together.
@@ -56,7 +56,7 @@ pub(super) struct Known {
 }
 
 /// What should be looked at, the most urgent first.
-pub(super) fn warnings(known: &Known) -> Vec<Warning> {
+pub(super) fn warnings(known: &WarningInput) -> Vec<Warning> {
     let all = [
         refused(known),
         slowed_down(known),
@@ -81,24 +81,25 @@ pub(super) fn warnings(known: &Known) -> Vec<Warning> {
     .collect()
 }
 
-type Told = Option<(&'static str, String)>;
+type WarningText = Option<(&'static str, String)>;
 
-fn refused(known: &Known) -> Told {
+fn refused(known: &WarningInput) -> WarningText {
     let why = known.refused.as_ref()?;
-    let reason = match known.is_quarantined {
-        true => "Quarantined",
-        false => "Refused",
+    let reason = if known.is_quarantined {
+        "Quarantined"
+    } else {
+        "Refused"
     };
     Some((reason, format!("the newest version does not run: {why}")))
 }
 
-fn slowed_down(known: &Known) -> Told {
+fn slowed_down(known: &WarningInput) -> WarningText {
     let why = known.slowed_down.as_ref()?;
     let text = format!("{why}: look at the objects that fail, and deploy a fixed version");
     Some(("SlowedDown", text))
 }
 
-fn fails(known: &Known) -> Told {
+fn fails(known: &WarningInput) -> WarningText {
     let worst = known.trouble.worst.as_ref();
     let worst = worst.filter(|worst| worst.times >= MANY_FAILURES)?;
     let (key, times, since) = (&worst.key, worst.times, worst.since);
@@ -108,7 +109,7 @@ fn fails(known: &Known) -> Told {
     Some(("FailsAgainAndAgain", text))
 }
 
-fn fails_for_good(known: &Known) -> Told {
+fn fails_for_good(known: &WarningInput) -> WarningText {
     let (number, one) = (known.trouble.terminal, known.trouble.for_good.as_ref()?);
     (number > 0).then(|| {
         let text = format!("{number} objects failed in a way that only a change can fix, {one} among them: ask `windlass why` about it");
@@ -116,7 +117,7 @@ fn fails_for_good(known: &Known) -> Told {
     })
 }
 
-fn not_granted(known: &Known) -> Told {
+fn not_granted(known: &WarningInput) -> WarningText {
     let mut newest = known.recent.iter().rev();
     let denied = newest.find(|record| !record.journal.denied.is_empty())?;
     // What has gone well since is not missing.
@@ -129,7 +130,7 @@ fn not_granted(known: &Known) -> Told {
     Some(("NotGranted", format!("for {key} it may not {what}")))
 }
 
-fn hot_loop(known: &Known) -> Told {
+fn hot_loop(known: &WarningInput) -> WarningText {
     let times = known.hot_loops;
     (times > 0).then(|| {
         let text = format!("{times} fields were rewritten again and again in the last ten minutes: look at the Events HotLoop for which, and for another writer");
@@ -137,7 +138,7 @@ fn hot_loop(known: &Known) -> Told {
     })
 }
 
-fn throttled(known: &Known) -> Told {
+fn throttled(known: &WarningInput) -> WarningText {
     let seconds = known.throttled.as_secs();
     (known.throttled >= LONG_THROTTLED).then(|| {
         let text = format!("its requests to the API server have waited {seconds} s for their turn in the last ten minutes: let it send fewer, or raise limits.apiQPS (or --kube-api-qps, for all plugins)");
@@ -145,7 +146,7 @@ fn throttled(known: &Known) -> Told {
     })
 }
 
-fn drops_log(known: &Known) -> Told {
+fn drops_log(known: &WarningInput) -> WarningText {
     let lines = known.log_lines;
     (lines > 0).then(|| {
         let text = format!("{lines} of its log lines were dropped in the last ten minutes: let it write fewer, or raise limits.logBytesPerSecond");
@@ -153,7 +154,7 @@ fn drops_log(known: &Known) -> Told {
     })
 }
 
-fn drops_events(known: &Known) -> Told {
+fn drops_events(known: &WarningInput) -> WarningText {
     let events = known.events;
     (events > 0).then(|| {
         let text = format!("{events} of its Events were dropped in the last ten minutes: let it publish fewer, also about one object, or raise limits.weight");
@@ -161,7 +162,7 @@ fn drops_events(known: &Known) -> Told {
     })
 }
 
-fn queue_slow(known: &Known) -> Told {
+fn queue_slow(known: &WarningInput) -> WarningText {
     let oldest = known.waiting.oldest;
     (oldest >= LONG_WAIT).then(|| {
         let seconds = oldest.as_secs();
@@ -170,7 +171,7 @@ fn queue_slow(known: &Known) -> Told {
     })
 }
 
-fn near_memory(known: &Known) -> Told {
+fn near_memory(known: &WarningInput) -> WarningText {
     let (peaks, limit) = (
         known.recent.iter().map(|record| record.memory),
         known.memory_limit?,
@@ -184,7 +185,7 @@ fn near_memory(known: &Known) -> Told {
     })
 }
 
-fn near_cpu(known: &Known) -> Told {
+fn near_cpu(known: &WarningInput) -> WarningText {
     let limit = known.cpu_limit?;
     let most = known.recent.iter().map(|record| record.cpu).max()?;
     (most * 100 >= limit * u32::try_from(NEAR).unwrap_or(100)).then(|| {
@@ -197,11 +198,11 @@ fn near_cpu(known: &Known) -> Told {
 }
 
 /// Passes that only the plugin itself asked for, and that found nothing to do.
-fn polls(known: &Known) -> Told {
+fn polls(known: &WarningInput) -> WarningText {
     let newest: Vec<_> = known.records.iter().rev().take(HABIT).collect();
     let asked = |record: &&Arc<Record>| {
         let asked = |why: &WakeReason| *why == WakeReason::Requeued;
-        record.whys.first.iter().all(asked) && !record.whys.first.is_empty()
+        record.reasons.first.iter().all(asked) && !record.reasons.first.is_empty()
     };
     let idle = |record: &&Arc<Record>| !record.journal.writes.iter().any(Wrote::has_effect);
     let habit = newest.len() == HABIT && newest.iter().all(|it| asked(it) && idle(it));
@@ -211,10 +212,13 @@ fn polls(known: &Known) -> Told {
     })
 }
 
-fn writes_status(known: &Known) -> Told {
+fn writes_status(known: &WarningInput) -> WarningText {
     let kind = known.kind.as_ref()?;
-    let newest = known.records.iter().rev();
-    let newest = newest.filter(|record| record.step == Step::Reconcile);
+    let newest = known
+        .records
+        .iter()
+        .rev()
+        .filter(|record| record.step == Step::Reconcile);
     let newest: Vec<_> = newest.take(HABIT).collect();
     let writes = |record: &&Arc<Record>| {
         let mut writes = record.journal.writes.iter();

@@ -60,7 +60,7 @@ impl LogFlags {
 #[command(next_help_heading = "Traces")]
 pub struct TraceFlags {
     /// Collector for a trace of each pass, over OTLP (HTTP), such as http://localhost:4318 [default: no traces]
-    // What is no address is refused by `endpoint`: clap would print it, whatever secret stands in it.
+    // What is not an address is refused by `endpoint`: clap would print it, whatever secret stands in it.
     #[arg(
         long,
         env = "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -74,7 +74,7 @@ impl TraceFlags {
     /// The collector, if there is one.
     ///
     /// # Errors
-    /// It is no address.
+    /// It is not an address.
     pub fn endpoint(&self) -> Result<Option<Endpoint>, &'static str> {
         // https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
         let is = |name, value| variable(name).is_some_and(|it| it.eq_ignore_ascii_case(value));
@@ -108,9 +108,10 @@ impl FromStr for Endpoint {
             let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
             is_http && uri.query().is_none() && is_bare(&uri)
         };
-        match text.parse().is_ok_and(is_url) {
-            true => Ok(Self(text.to_owned())),
-            false => Err(wrong),
+        if text.parse().is_ok_and(is_url) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(wrong)
         }
     }
 }

@@ -108,13 +108,13 @@ fn resource() -> Resource {
         .build()
 }
 
-type Send = Arc<
+type SendTraces = Arc<
     dyn Fn(Request<Full<Bytes>>) -> BoxFuture<'static, Result<Response<Incoming>, Error>>
         + std::marker::Send
         + Sync,
 >;
 
-fn sender(endpoint: &str) -> anyhow::Result<Send> {
+fn sender(endpoint: &str) -> anyhow::Result<SendTraces> {
     if !endpoint.to_ascii_lowercase().starts_with("https:") {
         return Ok(with(HttpConnector::new()));
     }
@@ -125,14 +125,14 @@ fn sender(endpoint: &str) -> anyhow::Result<Send> {
     Ok(with(tls.https_only().enable_http1().build()))
 }
 
-fn with<C: Connect + Clone + std::marker::Send + Sync + 'static>(connector: C) -> Send {
+fn with<C: Connect + Clone + std::marker::Send + Sync + 'static>(connector: C) -> SendTraces {
     let client = Client::builder(TokioExecutor::new()).build(connector);
     Arc::new(move |request| client.request(request).boxed())
 }
 
 /// Sends requests as tasks of the host: OpenTelemetry's thread has neither I/O nor timers.
 struct Sender {
-    send: Send,
+    send: SendTraces,
     seams: Seams,
     endpoint: Arc<str>,
     /// Whether the last request failed, which is said once.
@@ -163,7 +163,7 @@ impl HttpClient for Sender {
                 .unwrap_or_else(|| Err(format!("no answer within {} s", REQUEST.as_secs()).into()))
         });
         let answer = task.await.unwrap_or_else(|lost| Err(lost.into()));
-        self.tell(match &answer {
+        self.log_problem(match &answer {
             Ok(answer) => refusal(answer.status()),
             Err(error) => Some(Chain(&**error).to_string()),
         });
@@ -173,7 +173,7 @@ impl HttpClient for Sender {
 
 impl Sender {
     /// Says once that spans are lost, and once that they are not any more.
-    fn tell(&self, problem: Option<String>) {
+    fn log_problem(&self, problem: Option<String>) {
         let was_broken = self.is_broken.swap(problem.is_some(), Ordering::Relaxed);
         let endpoint = &*self.endpoint;
         match problem {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 
-use super::Slot;
+use super::FieldOwner;
 use crate::api::Resource;
 use crate::object::owned::Tag;
 use crate::object::{ApplyScope, Key, Object};
@@ -37,7 +37,12 @@ pub(super) struct Applies {
 
 impl Applies {
     /// The last apply to an object by a manager.
-    pub(super) fn last(&self, resource: &Resource, key: &Key, slot: &Slot) -> Option<&Applied> {
+    pub(super) fn last(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        slot: &FieldOwner,
+    ) -> Option<&Applied> {
         let by = tag(slot);
         let mut all = self.held.get(resource)?.get(key)?.iter();
         all.find(|held| held.by == by)
@@ -86,7 +91,7 @@ impl Applies {
 
 impl Applied {
     /// The apply of `intent` by the manager of `slot`, which the server answered with `object`.
-    pub fn new(intent: [u8; 32], slot: &Slot, object: &Object) -> Self {
+    pub fn new(intent: [u8; 32], slot: &FieldOwner, object: &Object) -> Self {
         Self {
             by: tag(slot),
             what: what(&intent, object),
@@ -96,7 +101,12 @@ impl Applied {
     }
 
     /// Whether an apply of `intent` to `object` would change nothing: what is not known may have changed.
-    pub(super) fn still_holds(&self, intent: &[u8; 32], slot: &Slot, object: &Object) -> bool {
+    pub(super) fn still_holds(
+        &self,
+        intent: &[u8; 32],
+        slot: &FieldOwner,
+        object: &Object,
+    ) -> bool {
         let same_version = self.version != 0 && self.version == object.metadata.version();
         let same_fields = || self.owned.is_some() && self.owned == owned(slot, object);
         self.what == what(intent, object) && (same_version || same_fields())
@@ -104,13 +114,13 @@ impl Applied {
 }
 
 /// Whether an apply by the manager of `slot` has changed nothing from `before` to `after`, as far as is known.
-pub(super) fn is_idle(slot: &Slot, before: &Object, after: &Object) -> bool {
+pub(super) fn is_idle(slot: &FieldOwner, before: &Object, after: &Object) -> bool {
     let (held, holds) = (owned(slot, before), owned(slot, after));
     before.metadata.uid == after.metadata.uid && held.is_some() && held == holds
 }
 
-fn tag((manager, extent): &Slot) -> Tag {
-    Tag::of(manager, *extent)
+fn tag((manager, apply_scope): &FieldOwner) -> Tag {
+    Tag::of(manager, *apply_scope)
 }
 
 fn what(intent: &[u8; 32], object: &Object) -> [u8; 16] {
@@ -120,8 +130,8 @@ fn what(intent: &[u8; 32], object: &Object) -> [u8; 16] {
     digest.first_chunk().copied().unwrap_or_default()
 }
 
-fn owned((manager, extent): &Slot, object: &Object) -> Option<[u8; 16]> {
-    object.owned_by(manager, *extent == ApplyScope::Status)
+fn owned((manager, apply_scope): &FieldOwner, object: &Object) -> Option<[u8; 16]> {
+    object.owned_by(manager, *apply_scope == ApplyScope::Status)
 }
 
 #[cfg(test)]
@@ -178,9 +188,9 @@ mod tests {
     fn the_last_apply_of_each_manager_is_known_until_the_object_goes() {
         let resource = resource();
         let key = |name: &str| Key::new(Some("home"), name);
-        let slot = |extent| ("windlass/p".to_owned(), extent);
+        let slot = |apply_scope| ("windlass/p".to_owned(), apply_scope);
         let (rest, status) = (slot(ApplyScope::Rest), slot(ApplyScope::Status));
-        let applied = |slot: &Slot, version: &str| {
+        let applied = |slot: &FieldOwner, version: &str| {
             Applied::new(INTENT, slot, &object(version, "u", "windlass/p", "d"))
         };
         let mut all = Applies::default();

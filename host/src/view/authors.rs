@@ -4,15 +4,14 @@
 //!   writes. What the other managers write does not concern it.
 //! - What a primary owns has the plugin's own manager, and concerns its owners.
 //! - A part concerns its author whether or not the plugin declared that it reads those fields.
-//! - Of its primary itself a plugin says what is no news, with its trigger and the fields that it reads. That holds for
-//!   what it wrote there too, such as a status: the contract says so.
+//! - Of its primary itself a plugin says what is not news, with its trigger and the fields that it reads. That holds
+//!   for what it wrote there too, such as a status: the contract says so.
 //! - What is kept counts on the plugin's account.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{MutexGuard, PoisonError};
 
 use super::View;
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::informer::Change;
 use crate::memory::{Account, Charge, Exceeded};
 use crate::object::owned::{Tag, changed, managers};
@@ -74,15 +73,15 @@ impl View {
     /// # Errors
     /// The plugin's account has no room for it: the run must not write.
     pub fn writes_as(&self, by: &Key, manager: &str) -> Result<(), Exceeded> {
-        if manager == self.outlook.manager {
+        if manager == self.watch_spec.manager {
             return Ok(());
         }
-        self.authors().insert(by, Tag::of_manager(manager))
+        self.authors.lock().insert(by, Tag::of_manager(manager))
     }
 
     /// The primary `by` is gone.
     pub(super) fn forget_author(&self, by: &Key) {
-        self.authors().forget(by);
+        self.authors.lock().forget(by);
     }
 
     /// The keys whose part of an object `change` has changed, or has taken away with the object.
@@ -97,8 +96,8 @@ impl View {
                 sides.flat_map(|object| managers(object.owned())).collect()
             }
         };
-        let old = old.filter(|_| new.is_none() || !bugs::is(Bug::OldOwnersAreNotWoken));
-        let sides = [old, new].into_iter().flatten();
+        let woken = bug!(OldOwnersAreNotWoken, old, old.filter(|_| new.is_none()));
+        let sides = [woken, new].into_iter().flatten();
         self.authors_by(&concerned, sides)
     }
 
@@ -117,18 +116,14 @@ impl View {
             return BTreeSet::new();
         }
         let mut keys: BTreeSet<Key> = {
-            let authors = self.authors();
+            let authors = self.authors.lock();
             let found = managers.iter().filter_map(|tag| authors.keys.get(tag));
             found.cloned().collect()
         };
-        if managers.contains(&Tag::of_manager(&self.outlook.manager)) {
+        if managers.contains(&Tag::of_manager(&self.watch_spec.manager)) {
             keys.extend(objects.flat_map(|object| self.wakes.owners(&object.metadata)));
         }
         keys
-    }
-
-    fn authors(&self) -> MutexGuard<'_, Authors> {
-        self.authors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::effect::{Cause, Effect, Guide};
+use super::effect::{ChangeCause, Effect, Guide};
 
 /// So many fields are named.
 const MOST: usize = 32;
@@ -66,7 +66,7 @@ pub(super) fn compared<'a>(
 
 /// The fields of an object that was made, but for its metadata, told apart by what was `sent`. Of a Secret no value is
 /// shown.
-pub(super) fn made(object: &Value, sent: &Value, hide: Option<&Hide>) -> Effect {
+pub(super) fn created(object: &Value, sent: &Value, hide: Option<&Hide>) -> Effect {
     let mut walk = Walk::of([object, sent], hide);
     let guide = Guide::new(sent, Vec::new());
     let own = object.as_object().into_iter().flatten();
@@ -186,9 +186,9 @@ impl<'h> Walk<'h> {
     /// The field here is another one now.
     fn found(&mut self, before: Option<&Value>, after: Option<&Value>, guide: &Guide<'_>) {
         let told = match guide.cause() {
-            Cause::Applied => &mut self.found.applied,
-            Cause::Followed if is_of_write(&self.path) => &mut self.found.followed,
-            Cause::Followed | Cause::Others => return,
+            ChangeCause::Applied => &mut self.found.applied,
+            ChangeCause::Followed if is_of_write(&self.path) => &mut self.found.followed,
+            ChangeCause::Followed | ChangeCause::Others => return,
         };
         if told.len() >= MOST {
             return;
@@ -226,9 +226,10 @@ const OF_ALL: [&str; 3] = ["apiVersion", "kind", "metadata"];
 fn step(field: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let short = cut(field, LONGEST_STEP);
-    match field.chars().all(plain) {
-        true => format!(".{short}"),
-        false => format!("['{short}']"),
+    if field.chars().all(plain) {
+        format!(".{short}")
+    } else {
+        format!("['{short}']")
     }
 }
 
@@ -253,7 +254,7 @@ mod tests {
     use serde_json::json;
 
     /// `path before after`, one for each difference.
-    fn told(before: &Value, after: &Value) -> Vec<String> {
+    fn lines(before: &Value, after: &Value) -> Vec<String> {
         let text = |side: Option<String>| side.unwrap_or_else(|| "-".into());
         let all = differences(before, after).into_iter();
         all.map(|one| format!("{} {} {}", one.path, text(one.before), text(one.after)))
@@ -284,14 +285,14 @@ mod tests {
             (json!({"a": 1}), json!({"a": 1}), vec![]),
         ];
         for (before, after, want) in cases {
-            assert_eq!(told(&before, &after), want, "{before} {after}");
+            assert_eq!(lines(&before, &after), want, "{before} {after}");
         }
     }
 
     #[test]
     fn what_was_made_is_told_field_by_field() {
-        let told = |made: &Value| -> Vec<String> {
-            let all = super::made(made, made, None).applied.into_iter();
+        let created_lines = |made: &Value| -> Vec<String> {
+            let all = super::created(made, made, None).applied.into_iter();
             all.map(|one| format!("{} {}", one.path, one.after.unwrap()))
                 .collect()
         };
@@ -305,11 +306,11 @@ mod tests {
             ".empty {}",
             ".list [1,2]",
         ];
-        assert_eq!(told(&map), want);
+        assert_eq!(created_lines(&map), want);
         let secret = json!({"kind": "Secret", "data": {"password": "x"}, "type": "Opaque"});
-        assert_eq!(told(&secret), [".data.password …", ".type …"]);
+        assert_eq!(created_lines(&secret), [".data.password …", ".type …"]);
         let many = (0..1000).map(|n| (format!("f{n}"), json!(n))).collect();
-        assert_eq!(told(&Value::Object(many)).len(), MOST);
+        assert_eq!(created_lines(&Value::Object(many)).len(), MOST);
     }
 
     #[test]
@@ -322,7 +323,7 @@ mod tests {
         let (one, two) = (many(1), many(2));
         for all in [
             differences(&one, &two),
-            made(&two, &two, None).applied,
+            created(&two, &two, None).applied,
             differences(&json!({}), &two),
         ] {
             assert_eq!(all.len(), MOST);
@@ -336,7 +337,7 @@ mod tests {
             deep = json!({ "f".repeat(100): deep });
         }
         let deep = json!({ "data": deep });
-        let [one] = &made(&deep, &deep, None).applied[..] else {
+        let [one] = &created(&deep, &deep, None).applied[..] else {
             panic!("one field")
         };
         assert_eq!(one.path.chars().count(), LONGEST_PATH + 1);
@@ -358,14 +359,14 @@ mod tests {
             ),
         ];
         for (before, after, want) in cases {
-            assert_eq!(told(&before, &after), want, "{before} {after}");
+            assert_eq!(lines(&before, &after), want, "{before} {after}");
         }
     }
 
     #[test]
     fn nothing_of_a_secret_is_shown_and_nothing_is_long() {
         let secret = |value: &str| json!({"kind": "Secret", "data": {"password": value}});
-        assert_eq!(told(&secret("a"), &secret("b")), [".data.password … …"]);
+        assert_eq!(lines(&secret("a"), &secret("b")), [".data.password … …"]);
         let long = |fill: &str| json!({"data": {"a": fill.repeat(1000)}});
         let told = differences(&long("ä"), &long("b"));
         assert!(told[0].before.as_ref().unwrap().chars().count() <= LONGEST + 1);

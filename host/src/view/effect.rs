@@ -1,18 +1,18 @@
 //! What a write did: the fields that were applied, and what else changed because of it.
 //!
-//! - What was sent tells both apart: a default of the API server is no write of the plugin.
+//! - What was sent tells both apart: a default of the API server is not a write of the plugin.
 //! - What another field manager owns has changed because of that one, and is left out.
 //! - Of fields that the plugin does not read, nobody knows what was there, or whether they have changed.
 
 use serde_json::{Map, Value};
 
-use super::difference::{Difference, Hide, compared, made};
+use super::difference::{Difference, Hide, compared, created};
 use crate::memory::tree_of;
-use crate::object::{Fields, Object, Parts};
+use crate::object::{Fields, Object, RawFields};
 
 /// A write as it was sent, and its answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent<'a> {
+pub struct SentWrite<'a> {
     /// The object, a merge patch, or what a JSON patch is about, marked.
     pub object: &'a Value,
     /// The answer as it is written, with its managedFields.
@@ -22,7 +22,7 @@ pub struct Sent<'a> {
 }
 
 #[cfg(test)]
-impl Sent<'_> {
+impl SentWrite<'_> {
     /// Nothing, as nobody.
     pub(crate) const NOTHING: Self = Self {
         object: &Value::Null,
@@ -43,8 +43,8 @@ pub(super) struct Effect {
 }
 
 /// What the write that made `object` did.
-pub(super) fn of_creation(object: &Object, sent: &Sent<'_>, hide: Option<&Hide>) -> Effect {
-    made(&object.but_metadata(), sent.object, hide)
+pub(super) fn of_creation(object: &Object, sent: &SentWrite<'_>, hide: Option<&Hide>) -> Effect {
+    created(&object.but_metadata(), sent.object, hide)
 }
 
 /// What the write did that changed `before` to `after`, of which the plugin reads `fields`.
@@ -52,7 +52,7 @@ pub(super) fn of_change(
     before: &Object,
     after: &Object,
     fields: Option<&Fields>,
-    sent: &Sent<'_>,
+    sent: &SentWrite<'_>,
     hide: Option<&Hide>,
 ) -> Effect {
     let (old, whole) = before.unlike(after);
@@ -101,10 +101,10 @@ fn there(sent: &Value, now: Option<&Value>) -> Value {
 const MANAGERS: usize = 50;
 
 /// What other field managers own, as the answer says: sets of fields (structured-merge-diff's `fieldpath`).
-fn others(sent: &Sent<'_>) -> Vec<Value> {
+fn others(sent: &SentWrite<'_>) -> Vec<Value> {
     let entries = || -> Option<Vec<Value>> {
-        let parts = Parts::of(sent.answer)?;
-        let metadata = Parts::within(parts.get("metadata")?)?;
+        let parts = RawFields::of(sent.answer)?;
+        let metadata = RawFields::within(parts.get("metadata")?)?;
         tree_of(metadata.get("managedFields")?.get())
     };
     let entries = entries().unwrap_or_default().into_iter();
@@ -117,7 +117,7 @@ fn others(sent: &Sent<'_>) -> Vec<Value> {
 /// Who is responsible for a part of an object.
 #[derive(Clone, Debug)]
 pub(super) struct Guide<'a> {
-    sent: Part<'a>,
+    sent: SentPart<'a>,
     /// What other managers own within the part.
     others: Vec<&'a Map<String, Value>>,
     /// Whether another manager owns all of it.
@@ -126,7 +126,7 @@ pub(super) struct Guide<'a> {
 
 /// What was sent of a part.
 #[derive(Clone, Copy, Debug)]
-enum Part<'a> {
+enum SentPart<'a> {
     /// All that is there.
     All,
     /// This.
@@ -137,7 +137,7 @@ enum Part<'a> {
 
 /// Why a part has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(super) enum ChangeCause {
     /// It was sent.
     Applied,
     /// The write led to it.
@@ -150,7 +150,7 @@ impl<'a> Guide<'a> {
     /// Of a whole object.
     pub(super) fn new(sent: &'a Value, others: Vec<&'a Map<String, Value>>) -> Self {
         Self {
-            sent: Part::Some(sent),
+            sent: SentPart::Some(sent),
             others,
             is_theirs: false,
         }
@@ -159,14 +159,14 @@ impl<'a> Guide<'a> {
     /// Of an object of which all was sent.
     #[cfg(test)]
     pub(super) const ALL: Self = Self {
-        sent: Part::All,
+        sent: SentPart::All,
         others: Vec::new(),
         is_theirs: false,
     };
 
     /// Whether all of it was sent.
     pub(super) fn is_all(&self) -> bool {
-        matches!(self.sent, Part::All)
+        matches!(self.sent, SentPart::All)
     }
 
     /// How many sets of fields are looked through to go on.
@@ -175,20 +175,22 @@ impl<'a> Guide<'a> {
     }
 
     /// Why it has changed.
-    pub(super) fn cause(&self) -> Cause {
+    pub(super) fn cause(&self) -> ChangeCause {
         match self.sent {
-            Part::All | Part::Some(_) => Cause::Applied,
-            Part::None if self.is_theirs || !self.others.is_empty() => Cause::Others,
-            Part::None => Cause::Followed,
+            SentPart::All | SentPart::Some(_) => ChangeCause::Applied,
+            SentPart::None if self.is_theirs || !self.others.is_empty() => ChangeCause::Others,
+            SentPart::None => ChangeCause::Followed,
         }
     }
 
     /// Of the field `name` in it.
     pub(super) fn field(&self, name: &str) -> Self {
         let sent = match self.sent {
-            Part::Some(Value::Object(fields)) => fields.get(name).map_or(Part::None, Part::Some),
-            Part::All | Part::Some(_) => Part::All,
-            Part::None => Part::None,
+            SentPart::Some(Value::Object(fields)) => {
+                fields.get(name).map_or(SentPart::None, SentPart::Some)
+            }
+            SentPart::All | SentPart::Some(_) => SentPart::All,
+            SentPart::None => SentPart::None,
         };
         let step = format!("f:{name}");
         self.within(sent, |fields| fields.get(&step).into_iter().collect())
@@ -197,12 +199,12 @@ impl<'a> Guide<'a> {
     /// Of the item at `index` in it.
     pub(super) fn item(&self, index: usize, item: Option<&Value>) -> Self {
         let sent = match self.sent {
-            Part::Some(Value::Array(items)) => match sent_of(items, index, item) {
-                Some(sent) => Part::Some(sent),
-                None => Part::None,
+            SentPart::Some(Value::Array(items)) => match sent_of(items, index, item) {
+                Some(sent) => SentPart::Some(sent),
+                None => SentPart::None,
             },
-            Part::All | Part::Some(_) => Part::All,
-            Part::None => Part::None,
+            SentPart::All | SentPart::Some(_) => SentPart::All,
+            SentPart::None => SentPart::None,
         };
         self.within(sent, |fields| {
             let steps = fields.iter().take(ITEMS);
@@ -213,7 +215,7 @@ impl<'a> Guide<'a> {
 
     fn within(
         &self,
-        sent: Part<'a>,
+        sent: SentPart<'a>,
         below: impl Fn(&'a Map<String, Value>) -> Vec<&'a Value>,
     ) -> Self {
         let mut inner = Self {

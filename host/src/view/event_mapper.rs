@@ -5,7 +5,7 @@
 
 use super::wake_reason::{self, WakeReason};
 use crate::api::{Resource, group_of};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::informer::Change;
 use crate::object::{Fields, Key, Metadata, Object};
 
@@ -36,10 +36,13 @@ impl EventMapper {
         if !is_seen(change, fields, spec_only) {
             return Vec::new();
         }
-        let mut sides = [&change.old, &change.new];
-        if bugs::is(Bug::OldOwnersAreNotWoken) && change.new.is_some() {
-            sides = [&None, &change.new];
-        }
+        let old = change.old.as_ref();
+        let woken = bug!(
+            OldOwnersAreNotWoken,
+            old,
+            old.filter(|_| change.new.is_none())
+        );
+        let sides = [woken, change.new.as_ref()];
         let mut keys: Vec<Key> = Vec::new();
         for object in sides.into_iter().flatten() {
             keys.extend(self.concerned(resource, object));
@@ -84,9 +87,10 @@ impl EventMapper {
     /// Why `key` runs after `change`: somebody asked for it, if the change is that of [`REQUESTED`](super::REQUESTED) on
     /// its own object.
     pub(super) fn why(&self, resource: &Resource, change: &Change, key: &Key) -> WakeReason {
-        match self.is_request(resource, change, key) {
-            true => WakeReason::Asked,
-            false => wake_reason::changed(resource, change),
+        if self.is_request(resource, change, key) {
+            WakeReason::Asked
+        } else {
+            wake_reason::changed(resource, change)
         }
     }
 
@@ -106,8 +110,11 @@ impl EventMapper {
         let ours = |api_version: &str, kind: &str| {
             group_of(api_version) == self.primary.group && kind == self.primary.kind
         };
-        let namespace = metadata.key.namespace.as_deref();
-        let namespace = namespace.filter(|_| self.primary.namespaced);
+        let namespace = metadata
+            .key
+            .namespace
+            .as_deref()
+            .filter(|_| self.primary.namespaced);
         let owners = metadata
             .owners
             .iter()
@@ -264,9 +271,10 @@ mod tests {
                 new: asked(new_uid, new),
             };
             let why = |resource: Resource, key: &Key| wakes.0.why(&resource, &change, key);
-            let want = match is_request {
-                true => WakeReason::Asked,
-                false => WakeReason::Changed("Greeting".into(), own.clone()),
+            let want = if is_request {
+                WakeReason::Asked
+            } else {
+                WakeReason::Changed("Greeting".into(), own.clone())
             };
             assert_eq!(why(resource("Greeting"), &own), want, "{old} {new}");
             let other = Key::new(Some("n"), "b");

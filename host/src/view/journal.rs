@@ -1,6 +1,6 @@
 //! What the run of a key has read and written: for people, and to judge a run.
 
-mod told;
+mod reported;
 mod under_way;
 
 use super::difference::Difference;
@@ -73,7 +73,7 @@ pub struct Wrote {
     /// Its name.
     pub key: Key,
     /// How it ended.
-    pub end: End,
+    pub end: WriteOutcome,
     /// What else changed because of it, and was not sent: defaults, and what is not applied any more.
     pub followed: Vec<Difference>,
     /// What else was sent, of fields that the plugin does not read: nobody knows whether it has changed them. They have
@@ -85,7 +85,7 @@ pub struct Wrote {
 
 /// How a write ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum WriteOutcome {
     /// The object was made, with these fields of what was sent.
     Created(Vec<Difference>),
     /// These fields of what was sent have changed; none, if they were as they should be already.
@@ -100,7 +100,7 @@ pub enum End {
     Failed,
 }
 
-impl End {
+impl WriteOutcome {
     /// The fields that have changed, or were made.
     pub fn differences(&self) -> &[Difference] {
         match self {
@@ -130,9 +130,12 @@ impl Wrote {
     /// Whether it is known that something has changed, or that it failed.
     pub fn has_effect(&self) -> bool {
         match self.end {
-            End::Changed(_) => self.changes().next().is_some(),
-            End::Created(_) | End::Deleted | End::NotDeleted | End::Failed => true,
-            End::Unseen => false,
+            WriteOutcome::Changed(_) => self.changes().next().is_some(),
+            WriteOutcome::Created(_)
+            | WriteOutcome::Deleted
+            | WriteOutcome::NotDeleted
+            | WriteOutcome::Failed => true,
+            WriteOutcome::Unseen => false,
         }
     }
 
@@ -141,13 +144,13 @@ impl Wrote {
     pub fn rewrites(&self) -> Option<(&str, Option<&str>)> {
         let version = self.version.as_deref();
         match &self.end {
-            End::Created(_) => Some(("", None)),
-            End::Unseen => Some(("", version)),
-            End::Changed(_) => match self.changes().next() {
+            WriteOutcome::Created(_) => Some(("", None)),
+            WriteOutcome::Unseen => Some(("", version)),
+            WriteOutcome::Changed(_) => match self.changes().next() {
                 Some(field) => Some((&field.path, None)),
                 None => (!self.unread.is_empty()).then_some(("", version)),
             },
-            End::Deleted | End::NotDeleted | End::Failed => None,
+            WriteOutcome::Deleted | WriteOutcome::NotDeleted | WriteOutcome::Failed => None,
         }
     }
 

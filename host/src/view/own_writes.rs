@@ -12,13 +12,13 @@ use crate::object::{ApplyScope, Object};
 /// The own writes of one plugin. `N` names an object, `K` a key of the queue.
 #[derive(Debug)]
 pub(super) struct OwnWrites<N, K> {
-    objects: HashMap<N, Writes<K>>,
+    objects: HashMap<N, KeyWrites<K>>,
     next: u64,
 }
 
 /// How a write ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum WriteResult {
     /// Without an answer.
     None,
     /// With a version that the store had already: no echo will come.
@@ -29,18 +29,19 @@ pub(super) enum Answer {
     Deleted,
 }
 
-impl Answer {
+impl WriteResult {
     /// An answer with `version`, of an object that is `held` in the store.
     pub(super) fn to(version: u64, held: Option<&Object>) -> Self {
-        match held.is_some_and(|held| held.metadata.version() >= version) {
-            true => Self::Echoed(version),
-            false => Self::New(version),
+        if held.is_some_and(|held| held.metadata.version() >= version) {
+            Self::Echoed(version)
+        } else {
+            Self::New(version)
         }
     }
 }
 
 #[derive(Debug)]
-struct Writes<K> {
+struct KeyWrites<K> {
     under_way: Vec<UnderWay<K>>,
     /// Versions of answers whose echo is still to come, and who wrote them.
     answered: Vec<(u64, K)>,
@@ -50,17 +51,17 @@ struct Writes<K> {
 struct UnderWay<K> {
     id: u64,
     by: K,
-    extent: ApplyScope,
+    apply_scope: ApplyScope,
     /// What was seen meanwhile, and whose wake-up is withheld until the answer is there.
-    withheld: Vec<Seen>,
+    withheld: Vec<SeenVersions>,
 }
 
 /// What was seen of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum SeenVersions {
     /// A version, with the one change that led to it.
     One(u64),
-    /// As [`Seen::One`], and that change is of more than a write of a status makes.
+    /// As [`SeenVersions::One`], and that change is of more than a write of a status makes.
     More(u64),
     /// A version, and others' changes before it may be in it.
     Sum(u64),
@@ -68,7 +69,7 @@ pub(super) enum Seen {
     Gone,
 }
 
-impl Seen {
+impl SeenVersions {
     fn version(self) -> u64 {
         match self {
             Self::One(version) | Self::More(version) | Self::Sum(version) => version,
@@ -76,17 +77,17 @@ impl Seen {
         }
     }
 
-    /// Whether it can be nothing but the echo of a write to `extent` with this `answer`.
-    fn is_echo_of(self, answer: Answer, extent: ApplyScope) -> bool {
+    /// Whether it can be nothing but the echo of a write to `apply_scope` with this `answer`.
+    fn is_echo_of(self, answer: WriteResult, apply_scope: ApplyScope) -> bool {
         let alone = match self {
             Self::One(_) => true,
-            Self::More(_) => extent != ApplyScope::Status,
+            Self::More(_) => apply_scope != ApplyScope::Status,
             Self::Sum(_) => false,
-            Self::Gone => return answer == Answer::Deleted,
+            Self::Gone => return answer == WriteResult::Deleted,
         };
         let own = match answer {
-            Answer::None | Answer::Deleted => None,
-            Answer::Echoed(version) | Answer::New(version) => Some(version),
+            WriteResult::None | WriteResult::Deleted => None,
+            WriteResult::Echoed(version) | WriteResult::New(version) => Some(version),
         };
         alone && own == Some(self.version())
     }
@@ -103,15 +104,15 @@ impl<N, K> Default for OwnWrites<N, K> {
 
 impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
     /// A write by `by` is being sent. The answer names it.
-    pub(super) fn begin(&mut self, object: &N, by: &K, extent: ApplyScope) -> u64 {
+    pub(super) fn begin(&mut self, object: &N, by: &K, apply_scope: ApplyScope) -> u64 {
         self.next += 1;
         let write = UnderWay {
             id: self.next,
             by: by.clone(),
-            extent,
+            apply_scope,
             withheld: Vec::new(),
         };
-        let empty = || Writes {
+        let empty = || KeyWrites {
             under_way: Vec::new(),
             answered: Vec::new(),
         };
@@ -124,7 +125,7 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
     }
 
     /// The write has ended. `true` if its author must run again: something else happened meanwhile.
-    pub(super) fn end(&mut self, object: &N, id: u64, answer: Answer) -> bool {
+    pub(super) fn end(&mut self, object: &N, id: u64, answer: WriteResult) -> bool {
         let Some(writes) = self.objects.get_mut(object) else {
             return false;
         };
@@ -132,10 +133,10 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
             return false;
         };
         let write = writes.under_way.swap_remove(index);
-        if let Answer::New(version) = answer {
+        if let WriteResult::New(version) = answer {
             writes.answered.push((version, write.by.clone()));
         }
-        let is_news = |seen: &Seen| !seen.is_echo_of(answer, write.extent);
+        let is_news = |seen: &SeenVersions| !seen.is_echo_of(answer, write.apply_scope);
         let news = write.withheld.iter().any(is_news);
         self.tidy(object);
         news
@@ -143,7 +144,7 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
 
     /// The object is `seen`. `true` if the wake-up of `key` is withheld, since the change is its own or may turn
     /// out to be.
-    pub(super) fn withhold(&mut self, object: &N, seen: Seen, key: &K) -> bool {
+    pub(super) fn withhold(&mut self, object: &N, seen: SeenVersions, key: &K) -> bool {
         let writes = self.objects.get(object);
         let mut answered = writes.iter().flat_map(|writes| &writes.answered);
         let own = answered.any(|(own, by)| *own == seen.version() && by == key);
@@ -152,7 +153,7 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
 
     /// Something has happened to the object. `true` if a write of `key` is under way, whose end will say
     /// that the key must run again.
-    pub(super) fn defer(&mut self, object: &N, seen: Seen, key: &K) -> bool {
+    pub(super) fn defer(&mut self, object: &N, seen: SeenVersions, key: &K) -> bool {
         let Some(writes) = self.objects.get_mut(object) else {
             return false;
         };
@@ -173,7 +174,7 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
     }
 
     /// A watch has shown `version` to everybody: older answers need no echo any more.
-    pub(super) fn shown(&mut self, object: &N, version: u64) {
+    pub(super) fn on_shown(&mut self, object: &N, version: u64) {
         if let Some(writes) = self.objects.get_mut(object) {
             writes.answered.retain(|(own, _)| *own > version);
             self.tidy(object);
@@ -189,7 +190,8 @@ impl<N: Clone + Eq + Hash, K: Clone + Eq> OwnWrites<N, K> {
     }
 
     fn tidy(&mut self, object: &N) {
-        let idle = |writes: &Writes<K>| writes.under_way.is_empty() && writes.answered.is_empty();
+        let idle =
+            |writes: &KeyWrites<K>| writes.under_way.is_empty() && writes.answered.is_empty();
         if self.objects.get(object).is_some_and(idle) {
             self.objects.remove(object);
         }
@@ -206,10 +208,10 @@ mod tests {
     fn the_echo_after_the_answer_wakes_only_others() {
         let mut own = Own::default();
         let id = own.begin(&"child", &"a", ApplyScope::Whole);
-        assert!(!own.end(&"child", id, Answer::New(10)));
-        assert!(own.withhold(&"child", Seen::One(10), &"a"));
-        assert!(!own.withhold(&"child", Seen::One(10), &"b"));
-        own.shown(&"child", 10);
+        assert!(!own.end(&"child", id, WriteResult::New(10)));
+        assert!(own.withhold(&"child", SeenVersions::One(10), &"a"));
+        assert!(!own.withhold(&"child", SeenVersions::One(10), &"b"));
+        own.on_shown(&"child", 10);
         assert!(own.objects.is_empty(), "nothing is remembered for ever");
     }
 
@@ -217,11 +219,11 @@ mod tests {
     fn the_echo_before_the_answer_wakes_only_others() {
         let mut own = Own::default();
         let id = own.begin(&"child", &"a", ApplyScope::Whole);
-        assert!(own.withhold(&"child", Seen::One(10), &"a"));
-        assert!(!own.withhold(&"child", Seen::One(10), &"b"));
-        own.shown(&"child", 10);
+        assert!(own.withhold(&"child", SeenVersions::One(10), &"a"));
+        assert!(!own.withhold(&"child", SeenVersions::One(10), &"b"));
+        own.on_shown(&"child", 10);
         assert!(
-            !own.end(&"child", id, Answer::Echoed(10)),
+            !own.end(&"child", id, WriteResult::Echoed(10)),
             "it was the echo"
         );
         assert!(own.objects.is_empty());
@@ -231,43 +233,47 @@ mod tests {
     fn a_change_by_somebody_else_is_never_taken_for_an_echo() {
         let mut own = Own::default();
         let id = own.begin(&"child", &"a", ApplyScope::Whole);
-        assert!(own.withhold(&"child", Seen::One(9), &"a"));
+        assert!(own.withhold(&"child", SeenVersions::One(9), &"a"));
         assert!(
-            own.end(&"child", id, Answer::New(10)),
+            own.end(&"child", id, WriteResult::New(10)),
             "9 was somebody else's"
         );
         assert!(
-            !own.withhold(&"child", Seen::One(8), &"a"),
+            !own.withhold(&"child", SeenVersions::One(8), &"a"),
             "older than the answer, and not ours"
         );
-        assert!(!own.withhold(&"child", Seen::One(11), &"a"));
-        assert!(own.withhold(&"child", Seen::One(10), &"a"));
+        assert!(!own.withhold(&"child", SeenVersions::One(11), &"a"));
+        assert!(own.withhold(&"child", SeenVersions::One(10), &"a"));
     }
 
     #[test]
     fn an_echo_that_shows_more_than_the_write_is_news() {
         let cases = [
-            (ApplyScope::Status, Seen::One(10), false),
-            (ApplyScope::Status, Seen::More(10), true),
-            (ApplyScope::Whole, Seen::More(10), false),
-            (ApplyScope::Whole, Seen::Sum(10), true),
+            (ApplyScope::Status, SeenVersions::One(10), false),
+            (ApplyScope::Status, SeenVersions::More(10), true),
+            (ApplyScope::Whole, SeenVersions::More(10), false),
+            (ApplyScope::Whole, SeenVersions::Sum(10), true),
         ];
-        for (extent, seen, news) in cases {
+        for (apply_scope, seen, news) in cases {
             let mut own = Own::default();
-            let id = own.begin(&"primary", &"a", extent);
+            let id = own.begin(&"primary", &"a", apply_scope);
             assert!(own.withhold(&"primary", seen, &"a"));
-            let end = own.end(&"primary", id, Answer::Echoed(10));
-            assert_eq!(end, news, "{extent:?} {seen:?}");
+            let end = own.end(&"primary", id, WriteResult::Echoed(10));
+            assert_eq!(end, news, "{apply_scope:?} {seen:?}");
         }
     }
 
     #[test]
     fn that_the_object_is_gone_is_the_echo_of_an_own_delete_alone() {
         let cases = [
-            (Answer::Deleted, &[Seen::Gone][..], false),
-            (Answer::Deleted, &[Seen::One(9), Seen::Gone], true),
-            (Answer::None, &[Seen::Gone], true),
-            (Answer::New(10), &[Seen::Gone], true),
+            (WriteResult::Deleted, &[SeenVersions::Gone][..], false),
+            (
+                WriteResult::Deleted,
+                &[SeenVersions::One(9), SeenVersions::Gone],
+                true,
+            ),
+            (WriteResult::None, &[SeenVersions::Gone], true),
+            (WriteResult::New(10), &[SeenVersions::Gone], true),
         ];
         for (answer, seen, news) in cases {
             let mut own = Own::default();
@@ -285,10 +291,13 @@ mod tests {
     fn after_a_write_without_an_answer_whatever_was_seen_counts() {
         let mut own = Own::default();
         let id = own.begin(&"child", &"a", ApplyScope::Whole);
-        assert!(own.withhold(&"child", Seen::One(10), &"a"));
-        assert!(own.end(&"child", id, Answer::None));
+        assert!(own.withhold(&"child", SeenVersions::One(10), &"a"));
+        assert!(own.end(&"child", id, WriteResult::None));
         let id = own.begin(&"child", &"a", ApplyScope::Whole);
-        assert!(!own.end(&"child", id, Answer::None), "nothing was seen");
+        assert!(
+            !own.end(&"child", id, WriteResult::None),
+            "nothing was seen"
+        );
         assert!(own.objects.is_empty());
     }
 }

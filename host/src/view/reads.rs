@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::memory::{Account, Charge, Exceeded};
 use crate::object::{Key, Metadata};
 use crate::selector::LabelSelector;
@@ -54,18 +54,18 @@ impl Read {
 /// The reads of all keys of one plugin.
 #[derive(Debug)]
 pub(super) struct Reads {
-    kinds: HashMap<GroupKind, Kind>,
-    readers: HashMap<Key, Reader>,
+    kinds: HashMap<GroupKind, KindReads>,
+    readers: HashMap<Key, KeyReads>,
     /// What all of them take.
     charge: Charge,
 }
 
 /// The reads of objects of one kind.
 #[derive(Debug, Default)]
-struct Kind {
+struct KindReads {
     /// Who read an object.
-    objects: HashMap<Key, HashMap<Key, Runs>>,
-    lists: HashMap<Bucket, HashMap<Key, Vec<(LabelSelector, Runs)>>>,
+    objects: HashMap<Key, HashMap<Key, ReadRuns>>,
+    lists: HashMap<Bucket, HashMap<Key, Vec<(LabelSelector, ReadRuns)>>>,
 }
 
 /// Lists that a change is looked up for together: their namespace, and a label that they ask for.
@@ -73,7 +73,7 @@ type Bucket = (Option<Arc<str>>, Option<(String, String)>);
 
 /// Which runs of a key made a read.
 #[derive(Clone, Copy, Debug, Default)]
-struct Runs {
+struct ReadRuns {
     /// The last one that ended well.
     settled: bool,
     /// The one that is under way, or has failed.
@@ -82,7 +82,7 @@ struct Runs {
 
 /// What one key read.
 #[derive(Debug, Default)]
-struct Reader {
+struct KeyReads {
     settled: Vec<(GroupKind, Read)>,
     latest: Vec<(GroupKind, Read)>,
     /// How many reads of each kind the latest run has made.
@@ -143,9 +143,10 @@ impl Reads {
             }
         };
         let index = self.kinds.entry(kind.clone()).or_default();
-        let kept = match index.insert(reader, &read) {
-            true => read.bytes(kind),
-            false => 0,
+        let kept = if index.insert(reader, &read) {
+            read.bytes(kind)
+        } else {
+            0
         };
         if kept > 0 {
             held.latest.push((kind.clone(), read));
@@ -170,8 +171,8 @@ impl Reads {
         for (kind, read) in before {
             self.mark(reader, &kind, &read, |runs| runs.settled = false);
         }
-        let settled = |runs: &mut Runs| {
-            *runs = Runs {
+        let settled = |runs: &mut ReadRuns| {
+            *runs = ReadRuns {
                 settled: true,
                 latest: false,
             }
@@ -187,7 +188,7 @@ impl Reads {
         self.give_back(&held.settled);
         self.give_back(&held.latest);
         for (kind, read) in held.settled.iter().chain(&held.latest) {
-            self.mark(reader, kind, read, |runs| *runs = Runs::default());
+            self.mark(reader, kind, read, |runs| *runs = ReadRuns::default());
         }
     }
 
@@ -201,17 +202,21 @@ impl Reads {
         self.look_up(kind, [old, new]).0
     }
 
-    /// Who has read one of `sides`, and how often an index was asked, or a selector.
-    fn look_up(&self, kind: &GroupKind, sides: [Option<&Metadata>; 2]) -> (Vec<Key>, usize) {
+    /// Who has read one of `both`, and how often an index was asked, or a selector.
+    fn look_up(&self, kind: &GroupKind, both: [Option<&Metadata>; 2]) -> (Vec<Key>, usize) {
         let mut probes = 1;
         let Some(kind) = self.kinds.get(kind) else {
             return (Vec::new(), probes);
         };
-        let sides = match sides {
-            [Some(_), Some(new)] if bugs::is(Bug::LeavingAListIsNotHeard) => [None, Some(new)],
-            sides => sides,
-        };
-        let is_new_to_all = sides[0].is_none() && bugs::is(Bug::AbsentReadsAreNotTracked);
+        let sides = bug!(
+            LeavingAListIsNotHeard,
+            both,
+            match both {
+                [Some(_), Some(new)] => [None, Some(new)],
+                both => both,
+            }
+        );
+        let is_new_to_all = bug!(AbsentReadsAreNotTracked, false, sides[0].is_none());
         let mut keys = Vec::new();
         let mut buckets = BTreeSet::new();
         for side in sides.into_iter().flatten() {
@@ -221,15 +226,17 @@ impl Reads {
             keys.extend(readers.flat_map(HashMap::keys).cloned());
             probes += 1;
             for namespace in [None, key.namespace.clone()] {
-                let labels = side.labels.iter();
-                let labels = labels.map(|(name, value)| Some((name.clone(), value.clone())));
+                let labels = side
+                    .labels
+                    .iter()
+                    .map(|(name, value)| Some((name.clone(), value.clone())));
                 buckets.extend(labels.chain([None]).map(|label| (namespace.clone(), label)));
             }
         }
         probes += buckets.len();
         let lists = buckets.iter().filter_map(|bucket| kind.lists.get(bucket));
         for (reader, selectors) in lists.flatten() {
-            let selects = |(selector, _): &(LabelSelector, Runs)| {
+            let selects = |(selector, _): &(LabelSelector, ReadRuns)| {
                 let mut sides = sides.into_iter().flatten();
                 sides.any(|side| selector.selects(&side.labels))
             };
@@ -243,8 +250,14 @@ impl Reads {
         (keys, probes)
     }
 
-    /// Says anew which runs made a read; what none made is taken out.
-    fn mark(&mut self, reader: &Key, kind: &GroupKind, read: &Read, mark: impl FnOnce(&mut Runs)) {
+    /// Says again which runs made a read; what none made is taken out.
+    fn mark(
+        &mut self,
+        reader: &Key,
+        kind: &GroupKind,
+        read: &Read,
+        mark: impl FnOnce(&mut ReadRuns),
+    ) {
         let Some(index) = self.kinds.get_mut(kind) else {
             return;
         };
@@ -255,7 +268,7 @@ impl Reads {
     }
 }
 
-impl Kind {
+impl KindReads {
     /// The latest run has made a read; `false` if it had already.
     fn insert(&mut self, reader: &Key, read: &Read) -> bool {
         let runs = match read {
@@ -270,7 +283,7 @@ impl Kind {
                 let held = lists.iter().position(|(held, _)| held == selector);
                 let held = held.unwrap_or(lists.len());
                 if held == lists.len() {
-                    lists.push((selector.clone(), Runs::default()));
+                    lists.push((selector.clone(), ReadRuns::default()));
                 }
                 let Some((_, runs)) = lists.get_mut(held) else {
                     return false;
@@ -281,8 +294,8 @@ impl Kind {
         !std::mem::replace(&mut runs.latest, true)
     }
 
-    fn mark(&mut self, reader: &Key, read: &Read, mark: impl FnOnce(&mut Runs)) {
-        let is_over = |runs: &Runs| !runs.settled && !runs.latest;
+    fn mark(&mut self, reader: &Key, read: &Read, mark: impl FnOnce(&mut ReadRuns)) {
+        let is_over = |runs: &ReadRuns| !runs.settled && !runs.latest;
         match read {
             Read::Object(object) => {
                 let Some(readers) = self.objects.get_mut(object) else {

@@ -1,6 +1,6 @@
 //! A plugin's shares in the host's informers: which one answers for which object.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::{View, WakeReason};
 use crate::api::Resource;
@@ -10,7 +10,7 @@ use crate::object::Key;
 
 /// Where the plugin watches a resource, and its share in each informer that does.
 #[derive(Clone)]
-pub(super) struct Share {
+pub(super) struct WatchedResource {
     scope: Scope,
     informers: Vec<Arc<Subscription>>,
 }
@@ -18,9 +18,9 @@ pub(super) struct Share {
 impl View {
     /// A view of what this one sees now. Nobody is woken by it.
     pub fn beside(&self) -> Self {
-        let view = Self::unwatched(self.outlook.clone());
-        let seen = self.watched.read().unwrap_or_else(PoisonError::into_inner);
-        *view.watched.write().unwrap_or_else(PoisonError::into_inner) = seen.clone();
+        let view = Self::unwatched(self.watch_spec.clone());
+        let seen = self.watched.read();
+        *view.watched.write() = seen.clone();
         drop(seen);
         view
     }
@@ -32,12 +32,12 @@ impl View {
         scope: Scope,
         informers: Vec<Arc<Subscription>>,
     ) {
-        let watched = Share { scope, informers };
-        let mut all = self.watched.write().unwrap_or_else(PoisonError::into_inner);
+        let watched = WatchedResource { scope, informers };
+        let mut all = self.watched.write();
         let before = all.insert(resource, watched);
         drop(all);
         drop(before);
-        let waiting = std::mem::take(&mut *self.waiting());
+        let waiting = std::mem::take(&mut *self.waiting.lock());
         waiting
             .into_iter()
             .for_each(|key| self.wake(key, WakeReason::Watched));
@@ -45,41 +45,41 @@ impl View {
 
     /// What the plugin watches whole kinds of, by group and plural, and as what it is watched by now.
     pub fn watches(&self) -> Vec<(&(String, String), Option<Resource>)> {
-        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let watched = self.watched.read();
         let as_watched = |(group, plural): &(String, String)| {
             let named = |held: &&Resource| held.group == *group && held.plural == *plural;
             watched.keys().filter(named).min().cloned()
         };
-        let names = self.outlook.watches.iter();
+        let names = self.watch_spec.watches.iter();
         names.map(|name| (name, as_watched(name))).collect()
     }
 
     /// The key runs again when something more is watched.
     pub fn run_when_watched(&self, key: &Key) {
-        self.waiting().insert(key.clone());
+        self.waiting.lock().insert(key.clone());
     }
 
     /// The key has seen enough.
     pub fn forget_waiting(&self, key: &Key) {
-        self.waiting().remove(key);
+        self.waiting.lock().remove(key);
     }
 
     /// From now on nobody answers for `resource`.
     pub(crate) fn unwatch(&self, resource: &Resource) {
-        let mut all = self.watched.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.watched.write();
         let before = all.remove(resource);
         drop(all);
         drop(before);
     }
 
     /// From now on `informers` show the primaries outside the selector.
-    pub(crate) fn watch_strays(&self, informers: Vec<Arc<Subscription>>) {
-        *self.strays.write().unwrap_or_else(PoisonError::into_inner) = informers;
+    pub(crate) fn watch_with_finalizer(&self, informers: Vec<Arc<Subscription>>) {
+        *self.with_finalizer.write() = informers;
     }
 
     /// How many objects the plugin sees.
     pub fn objects(&self) -> usize {
-        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let watched = self.watched.read();
         let informers: Vec<_> = watched.values().flat_map(|w| w.informers.clone()).collect();
         drop(watched);
         informers.iter().map(|informer| informer.objects()).sum()
@@ -87,10 +87,10 @@ impl View {
 
     /// The plugin's share in each informer, always in the same order.
     pub(crate) fn all_shares(&self) -> Vec<Arc<Subscription>> {
-        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let watched = self.watched.read();
         let mut all: Vec<_> = watched.values().flat_map(|w| w.informers.clone()).collect();
         drop(watched);
-        all.extend(self.stray_informers());
+        all.extend(self.finalizer_informers());
         all.extend(self.unselected.informers());
         all.sort_by_cached_key(|share| {
             let watched = share.watched();
@@ -106,7 +106,7 @@ impl View {
 
     /// The informers of a resource. No lock of ours is held while one is asked.
     pub(crate) fn informers(&self, resource: &Resource) -> Vec<Arc<Subscription>> {
-        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let watched = self.watched.read();
         let watched = watched.get(resource);
         watched.map_or_else(Vec::new, |watched| watched.informers.clone())
     }
@@ -116,21 +116,21 @@ impl View {
         resource: &Resource,
         namespace: Option<&str>,
     ) -> Option<Arc<Subscription>> {
-        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let watched = self.watched.read();
         let mut informers = watched.get(resource)?.informers.iter();
         informers
             .find(|informer| answers(informer, namespace))
             .cloned()
     }
 
-    pub(super) fn stray_informers(&self) -> Vec<Arc<Subscription>> {
-        let strays = self.strays.read().unwrap_or_else(PoisonError::into_inner);
-        strays.clone()
+    pub(super) fn finalizer_informers(&self) -> Vec<Arc<Subscription>> {
+        let unselected = self.with_finalizer.read();
+        unselected.clone()
     }
 
     /// Whether the informers answer for all of `namespace`, or everywhere.
     pub(super) fn covers(&self, resource: &Resource, namespace: Option<&str>) -> bool {
-        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        let watched = self.watched.read();
         match (
             watched.get(resource).map(|watched| &watched.scope),
             namespace,

@@ -6,13 +6,13 @@ use windlass_apiserver::request::route::Verb;
 
 use super::*;
 use crate::grants::Scope;
-use crate::informer::Watched;
+use crate::informer::InformerKey;
 use crate::informer::tests::{SECOND, World, config_maps, key};
 use crate::memory::Account;
 use crate::object::REQUESTED;
 
 /// What a plugin called `p` looks at that declares nothing but its kind of primaries.
-pub(crate) fn outlook(primary: Resource) -> WatchSpec {
+pub(crate) fn watch_spec(primary: Resource) -> WatchSpec {
     WatchSpec {
         primary,
         finalizer: "windlass.dev/p".into(),
@@ -29,13 +29,17 @@ pub(crate) fn outlook(primary: Resource) -> WatchSpec {
 #[derive(Clone, Default)]
 pub(crate) struct Woken(Arc<Mutex<Vec<Enqueue>>>);
 
+impl KeyQueue for Woken {
+    fn enqueue(&self, wakeup: Enqueue) {
+        self.0.lock().push(wakeup);
+    }
+}
+
 impl Woken {
     /// A view that wakes them.
-    pub(crate) fn by(outlook: WatchSpec) -> (Arc<View>, Self) {
+    pub(crate) fn by(watch_spec: WatchSpec) -> (Arc<View>, Self) {
         let woken = Self::default();
-        let noted = woken.clone();
-        let wake = Box::new(move |wakeup: Enqueue| noted.0.lock().unwrap().push(wakeup));
-        let view = View::new(outlook, wake, &Account::unlimited());
+        let view = View::new(watch_spec, Arc::new(woken.clone()), &Account::unlimited());
         (Arc::new(view), woken)
     }
 
@@ -47,7 +51,7 @@ impl Woken {
     }
 
     fn wakeups(&self) -> Vec<Enqueue> {
-        std::mem::take(&mut *self.0.lock().unwrap())
+        std::mem::take(&mut *self.0.lock())
     }
 }
 
@@ -59,16 +63,16 @@ struct Plugin {
 
 impl Plugin {
     async fn new(world: &World) -> Self {
-        Self::with(world, outlook(config_maps().resource)).await
+        Self::with(world, watch_spec(config_maps().resource)).await
     }
 
-    async fn with(world: &World, outlook: WatchSpec) -> Self {
-        let resource = outlook.primary.clone();
-        let (view, woken) = Woken::by(outlook);
+    async fn with(world: &World, watch_spec: WatchSpec) -> Self {
+        let resource = watch_spec.primary.clone();
+        let (view, woken) = Woken::by(watch_spec);
         let told = Arc::downgrade(&view);
         let heard = Box::new(move |news: crate::informer::Notification<'_>| {
             if let Some(view) = told.upgrade() {
-                view.heard(&config_maps().resource, news);
+                view.on_notification(&config_maps().resource, news);
             }
         });
         let informer = world.informers.subscribe(
@@ -91,7 +95,7 @@ impl Plugin {
     }
 
     /// Why they were.
-    fn whys(&self) -> Vec<WakeReason> {
+    fn reasons(&self) -> Vec<WakeReason> {
         let wakeups = self.woken.wakeups().into_iter();
         wakeups.map(|one| one.why).collect()
     }
@@ -102,7 +106,7 @@ impl Plugin {
         let write = self
             .view
             .write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
-        write.answered(&world.change("a", data).await, &Sent::NOTHING);
+        write.answered(&world.change("a", data).await, &SentWrite::NOTHING);
     }
 }
 
@@ -185,9 +189,10 @@ async fn answers_in_part_and_whole_at_the_same_time_do_not_wait_for_each_other()
             for _ in 0..20_000 {
                 let resource = config_maps().resource;
                 let write = view.write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
-                match whole {
-                    true => write.answered(&object, &Sent::NOTHING),
-                    false => write.answered_in_part(&object),
+                if whole {
+                    write.answered(&object, &SentWrite::NOTHING)
+                } else {
+                    write.answered_in_part(&object)
                 }
             }
             done.send(()).unwrap();
@@ -204,19 +209,19 @@ async fn of_what_a_selector_leaves_out_another_store_tells() {
     let world = World::new();
     world.create("a").await;
     let resource = config_maps().resource;
-    let outlook = WatchSpec {
+    let watch_spec = WatchSpec {
         selects: true,
         watches_unselected: true,
-        ..outlook(resource.clone())
+        ..watch_spec(resource.clone())
     };
-    let Plugin { view, .. } = Plugin::with(&world, outlook).await;
+    let Plugin { view, .. } = Plugin::with(&world, watch_spec).await;
     let place = |namespace: &str, name: &str| {
         let key = Key::new(Some(namespace), name);
         match view.place(&resource, &key) {
-            Place::Held(_) => "held",
-            Place::Unselected(_) => "unselected",
-            Place::Unheld(Some(_)) => "perhaps later",
-            Place::Unheld(None) => "nowhere",
+            ObjectLocation::Held(_) => "held",
+            ObjectLocation::Unselected(_) => "unselected",
+            ObjectLocation::Unheld(Some(_)) => "perhaps later",
+            ObjectLocation::Unheld(None) => "nowhere",
         }
     };
     let places = || {
@@ -227,7 +232,7 @@ async fn of_what_a_selector_leaves_out_another_store_tells() {
         ]
     };
     assert_eq!(places(), ["held", "perhaps later", "nowhere"]);
-    let metadata = Watched {
+    let metadata = InformerKey {
         metadata_only: true,
         ..config_maps()
     };
@@ -256,12 +261,12 @@ async fn who_asks_for_a_pass_wakes_its_object_at_once_also_while_it_is_written()
         .write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
     ask("1").await;
     world.wait(SECOND).await;
-    assert_eq!(author.whys(), [WakeReason::Asked]);
-    assert_eq!(other.whys(), [WakeReason::Asked]);
+    assert_eq!(author.reasons(), [WakeReason::Asked]);
+    assert_eq!(other.reasons(), [WakeReason::Asked]);
     drop(write);
-    assert!(author.whys().is_empty(), "it runs for that already");
+    assert!(author.reasons().is_empty(), "it runs for that already");
     // The answer to an own write shows it first.
     ask("2").await;
     author.write(&world, "own").await;
-    assert_eq!(author.whys(), [WakeReason::Asked]);
+    assert_eq!(author.reasons(), [WakeReason::Asked]);
 }

@@ -4,7 +4,7 @@ use super::event_mapper::is_seen;
 use super::reads::{GroupKind, Read};
 use super::{Hide, Journal, Saw, View};
 use crate::api::{Resource, group_of};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::informer::Change;
 use crate::memory::Exceeded;
 use crate::object::{Key, Object};
@@ -13,56 +13,56 @@ use crate::selector::LabelSelector;
 impl View {
     /// The key `by` begins a run: what it reads from now on counts.
     pub fn begins(&self, by: &Key) {
-        self.reads().begin(by);
-        self.journals().begin(by);
+        self.reads.lock().begin(by);
+        self.journals.lock().begin(by);
     }
 
     /// Of the values that the run of `by` writes people are shown what `hide` leaves of them.
     pub fn hides(&self, by: &Key, hide: Hide) {
-        self.journals().hides(by, hide);
+        self.journals.lock().hides(by, hide);
     }
 
     /// The run of `by` was answered this from the store.
     pub fn saw(&self, by: &Key, saw: Saw) {
-        self.journals().saw(by, saw);
+        self.journals.lock().saw(by, saw);
     }
 
     /// The run of `by` was not allowed to do this. Answers whether that is news, until people are
     /// [told](Self::told).
     pub fn denied(&self, by: &Key, what: &str) -> bool {
-        self.journals().denied(by, what)
+        self.journals.lock().denied(by, what)
     }
 
     /// A request of the run of `by` failed, with these words of the API server. Answers as [`View::denied`].
     pub fn failed(&self, by: &Key, words: &str) -> bool {
-        self.journals().failed(by, words)
+        self.journals.lock().failed(by, words)
     }
 
-    /// People were told this of the run of `by`: it is no news any more.
-    pub fn told(&self, by: &Key, what: &str) {
-        self.journals().told(by, what);
+    /// People were told this of the run of `by`: it is not news any more.
+    pub fn reported(&self, by: &Key, what: &str) {
+        self.journals.lock().reported(by, what);
     }
 
     /// The set of the run of `by` may not take an object: which, and why.
     pub fn conflicts(&self, by: &Key, what: &str) {
-        self.journals().conflicts(by, what);
+        self.journals.lock().conflicts(by, what);
     }
 
     /// The run of `by` has ended: what it did.
     pub fn ends(&self, by: &Key) -> Journal {
-        self.journals().end(by)
+        self.journals.lock().end(by)
     }
 
     /// The run of `by` has ended well: what earlier ones read counts no more.
     pub fn settles(&self, by: &Key) {
-        self.reads().settle(by);
+        self.reads.lock().settle(by);
     }
 
     /// The primary `by` is gone.
     pub fn forgets(&self, by: &Key) {
-        self.reads().forget(by);
+        self.reads.lock().forget(by);
         self.forget_author(by);
-        self.journals().forget(by);
+        self.journals.lock().forget(by);
     }
 
     /// The run of `by` is about to read one object that it may read, or one of a kind that is not served.
@@ -77,10 +77,11 @@ impl View {
         object: &Key,
     ) -> Result<(), Exceeded> {
         let read = Read::Object(object.clone());
-        self.reads()
+        self.reads
+            .lock()
             .read(by, &group_kind(api_version, kind), read)?;
         let is_primary = self.has_unselected(group_of(api_version), kind);
-        if is_primary && self.get(&self.outlook.primary, object).is_none() {
+        if is_primary && self.get(&self.watch_spec.primary, object).is_none() {
             self.want_unselected(by);
         }
         Ok(())
@@ -97,11 +98,10 @@ impl View {
         namespace: Option<&str>,
         selector: &LabelSelector,
     ) -> Result<(), Exceeded> {
-        if bugs::is(Bug::ListsAreNotTracked) {
-            return Ok(());
-        }
+        bug!(ListsAreNotTracked, return Ok(()));
         let read = Read::List(namespace.map(str::to_owned), selector.clone());
-        self.reads()
+        self.reads
+            .lock()
             .read(by, &group_kind(api_version, kind), read)?;
         if self.has_unselected(group_of(api_version), kind) {
             self.want_unselected(by);
@@ -144,7 +144,9 @@ impl View {
         };
         let metadata = |object: Option<&'_ Object>| object.map(|object| object.metadata.clone());
         let (old, new) = (metadata(old), metadata(new));
-        self.reads().woken(&kind, old.as_deref(), new.as_deref())
+        self.reads
+            .lock()
+            .woken(&kind, old.as_deref(), new.as_deref())
     }
 }
 

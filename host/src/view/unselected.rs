@@ -6,11 +6,12 @@
 //! - What the selector selects is heard from the other informer, also when it comes or leaves.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::own_writes::Seen;
+use super::own_writes::SeenVersions;
 use super::shares::answers;
 use super::{View, WakeReason, wake_reason};
 use crate::api::Resource;
@@ -23,18 +24,18 @@ use crate::selector::LabelSelector;
 pub(super) struct Unselected {
     /// Whether the plugin has read or written one.
     wanted: watch::Sender<bool>,
-    state: Mutex<State>,
+    state: Mutex<UnselectedState>,
 }
 
 #[derive(Default)]
-struct State {
+struct UnselectedState {
     /// Once they have their first list.
     informers: Option<Vec<Arc<Subscription>>>,
     /// Keys that have read one before that.
     waiting: BTreeSet<Key>,
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for UnselectedState {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let listed = self.informers.is_some();
         write!(out, "listed: {listed}, waiting: {:?}", self.waiting)
@@ -42,12 +43,8 @@ impl std::fmt::Debug for State {
 }
 
 impl Unselected {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn informers(&self) -> Vec<Arc<Subscription>> {
-        self.state().informers.clone().unwrap_or_default()
+        self.state.lock().informers.clone().unwrap_or_default()
     }
 }
 
@@ -59,7 +56,7 @@ impl View {
 
     /// From now on `informers`, which have their first list, tell of the primary's kind outside the selector.
     pub(crate) fn watch_unselected(&self, informers: Vec<Arc<Subscription>>) {
-        let mut state = self.unselected.state();
+        let mut state = self.unselected.state.lock();
         state.informers = Some(informers);
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
@@ -70,7 +67,7 @@ impl View {
 
     /// The key `by` reads or writes objects of the primary's kind that the selected ones may not include.
     pub(super) fn want_unselected(&self, by: &Key) {
-        let mut state = self.unselected.state();
+        let mut state = self.unselected.state.lock();
         if state.informers.is_none() {
             state.waiting.insert(by.clone());
         }
@@ -82,12 +79,12 @@ impl View {
 
     /// Whether `kind` of `group` is the primary's, of which the plugin reconciles a selection and may watch all.
     pub(super) fn has_unselected(&self, group: &str, kind: &str) -> bool {
-        let primary = &self.outlook.primary;
-        self.outlook.watches_unselected && primary.group == group && primary.kind == kind
+        let primary = &self.watch_spec.primary;
+        self.watch_spec.watches_unselected && primary.group == group && primary.kind == kind
     }
 
     /// The informer of the whole kind has news. Called under the lock of its store.
-    pub(crate) fn heard_unselected(&self, news: Notification<'_>) {
+    pub(crate) fn on_unselected_notification(&self, news: Notification<'_>) {
         let Notification::Changed(change, origin) = news else {
             return;
         };
@@ -95,33 +92,35 @@ impl View {
             return;
         };
         let key = &object.metadata.key;
-        let primary = &self.outlook.primary;
+        let primary = &self.watch_spec.primary;
         // Before the first list is in, everyone who has read one waits for that.
-        if self.unselected.state().informers.is_none() || self.get(primary, key).is_some() {
+        if self.unselected.state.lock().informers.is_none() || self.get(primary, key).is_some() {
             return;
         }
         let version = object.metadata.version();
         let seen = match origin {
-            Origin::List => Seen::Sum(version),
-            Origin::Watch | Origin::Answer if change.new.is_none() => Seen::Gone,
-            Origin::Watch | Origin::Answer => Seen::One(version),
+            Origin::List => SeenVersions::Sum(version),
+            Origin::Watch | Origin::Answer if change.new.is_none() => SeenVersions::Gone,
+            Origin::Watch | Origin::Answer => SeenVersions::One(version),
         };
         let name = (primary.clone(), key.clone());
         let why = wake_reason::changed(primary, change);
         let is_there = change.new.is_some();
-        let mut own = self.own();
+        let mut own = self.own.lock();
         for woken in self.woken_by_unselected(change) {
-            let waits = match is_there {
-                true => own.withhold(&name, seen, &woken),
-                false => own.defer(&name, seen, &woken),
+            let waits = if is_there {
+                own.withhold(&name, seen, &woken)
+            } else {
+                own.defer(&name, seen, &woken)
             };
             if !waits {
                 self.wake(woken, why.clone());
             }
         }
-        match is_there {
-            true => own.shown(&name, version),
-            false => own.forget(&name),
+        if is_there {
+            own.on_shown(&name, version)
+        } else {
+            own.forget(&name)
         }
     }
 
@@ -129,14 +128,14 @@ impl View {
         let (old, new) = (change.old.as_ref(), change.new.as_ref());
         let sides = [old, new].into_iter().flatten();
         let owners = sides.flat_map(|object| self.wakes.owners(&object.metadata));
-        let readers = self.readers(&self.outlook.primary, old, new);
+        let readers = self.readers(&self.watch_spec.primary, old, new);
         let keys = owners.chain(readers);
         keys.chain(self.authors_of(change)).collect()
     }
 
     /// The key `by` has deleted an object: the other keys that this concerns run.
     pub(super) fn wake_for_unselected(&self, change: &Change, by: &Key) {
-        let why = wake_reason::changed(&self.outlook.primary, change);
+        let why = wake_reason::changed(&self.watch_spec.primary, change);
         let keys = self.woken_by_unselected(change).into_iter();
         let others = keys.filter(|key| key != by);
         others.for_each(|key| self.wake(key, why.clone()));
@@ -146,8 +145,8 @@ impl View {
     /// kind also those outside the selector.
     pub fn keys_called(&self, resource: &Resource, name: &str) -> BTreeSet<Key> {
         let mut informers = self.informers(resource);
-        if *resource == self.outlook.primary {
-            informers.extend(self.stray_informers());
+        if *resource == self.watch_spec.primary {
+            informers.extend(self.finalizer_informers());
             informers.extend(self.unselected.informers());
         }
         let everything = LabelSelector::default();
@@ -163,7 +162,7 @@ impl View {
         resource: &Resource,
         key: &Key,
     ) -> Option<Arc<Subscription>> {
-        let is_primary = *resource == self.outlook.primary;
+        let is_primary = *resource == self.watch_spec.primary;
         let informers = self.unselected.informers().into_iter();
         let mut informers = informers.filter(|_| is_primary);
         informers.find(|informer| answers(informer, key.namespace.as_deref()))

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::api::Resource;
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::informer::{Change, Origin};
 use crate::object::Key;
 
@@ -77,8 +77,7 @@ pub(super) fn changed(resource: &Resource, change: &Change) -> WakeReason {
 
 /// Whether a change is only that something was found: nothing happened, unless it is on its way out.
 pub(super) fn is_found(change: &Change, origin: Origin) -> bool {
-    let there = |object: &crate::object::Object| {
-        !object.metadata.deleting || bugs::is(Bug::DeletionsRunLow)
-    };
+    let there =
+        |object: &crate::object::Object| bug!(DeletionsRunLow, !object.metadata.deleting, true);
     origin == Origin::List && change.old.is_none() && change.new.as_ref().is_some_and(there)
 }

@@ -4,20 +4,20 @@ use std::mem::take;
 use std::sync::Arc;
 
 use super::applied::is_idle;
-use super::effect::{Effect, Sent, of_change, of_creation};
-use super::journal::{End, Wrote};
-use super::own_writes::Answer;
-use super::place::Place;
-use super::{Name, Slot, View, WakeReason};
+use super::effect::{Effect, SentWrite, of_change, of_creation};
+use super::journal::{WriteOutcome, Wrote};
+use super::location::ObjectLocation;
+use super::own_writes::WriteResult;
+use super::{FieldOwner, ObjectId, View, WakeReason};
 use crate::informer::Change;
 use crate::object::{ApplyScope, Key, Object};
 
 /// A write by one key. Without an answer it ends when it is dropped.
 pub struct Write {
     view: Arc<View>,
-    object: Name,
+    object: ObjectId,
     by: Key,
-    extent: ApplyScope,
+    apply_scope: ApplyScope,
     /// The object as it was, if the store knew that.
     before: Before,
     id: Option<u64>,
@@ -34,8 +34,13 @@ enum Before {
 }
 
 impl Write {
-    pub(super) fn begin(view: Arc<View>, object: Name, by: Key, extent: ApplyScope) -> Self {
-        let id = Some(view.own().begin(&object, &by, extent));
+    pub(super) fn begin(
+        view: Arc<View>,
+        object: ObjectId,
+        by: Key,
+        apply_scope: ApplyScope,
+    ) -> Self {
+        let id = Some(view.own.lock().begin(&object, &by, apply_scope));
         let before = match view.get(&object.0, &object.1) {
             Some(held) => Before::There(held),
             None if view.holds(&object.0, &object.1) => Before::Absent,
@@ -49,7 +54,7 @@ impl Write {
             view,
             object,
             by,
-            extent,
+            apply_scope,
             before,
             id,
             is_delete: false,
@@ -71,25 +76,25 @@ impl Write {
         self
     }
 
-    /// It was refused, and that is no failure: there was nothing to do, or it is tried again under another name.
+    /// It was refused, and that is not a failure: there was nothing to do, or it is tried again under another name.
     pub fn without_effect(mut self) {
         self.is_told = true;
     }
 
     /// The API server answered what was `sent` with the object as it is now.
-    pub fn answered(mut self, object: &Object, sent: &Sent<'_>) {
-        let hide = self.view.journals().hide(&self.by);
+    pub fn answered(mut self, object: &Object, sent: &SentWrite<'_>) {
+        let hide = self.view.journals.lock().hide(&self.by);
         let hide = hide.as_ref();
         let (end, effect) = match &self.before {
             Before::Absent => {
                 let mut effect = of_creation(object, sent, hide);
-                (End::Created(take(&mut effect.applied)), effect)
+                (WriteOutcome::Created(take(&mut effect.applied)), effect)
             }
-            Before::Unknown => (End::Unseen, Effect::default()),
+            Before::Unknown => (WriteOutcome::Unseen, Effect::default()),
             Before::There(before) => {
                 let fields = self.view.fields_of(&self.object.0);
                 let mut effect = of_change(before, object, fields, sent, hide);
-                (End::Changed(take(&mut effect.applied)), effect)
+                (WriteOutcome::Changed(take(&mut effect.applied)), effect)
             }
         };
         self.note(end, effect, Some(object));
@@ -98,12 +103,12 @@ impl Write {
 
     /// The API server answered a delete with the object, which goes when its finalizers are off.
     pub fn going(mut self, object: &Object) {
-        self.note(End::Deleted, Effect::default(), Some(object));
+        self.note(WriteOutcome::Deleted, Effect::default(), Some(object));
         self.take_in(object);
     }
 
     fn take_in(mut self, object: &Object) {
-        let Place::Held(store) = self.place() else {
+        let ObjectLocation::Held(store) = self.place() else {
             return self.answered_in_part(object);
         };
         let version = object.metadata.version();
@@ -113,8 +118,8 @@ impl Write {
                 self.spread(change);
             }
             let answer = match change {
-                Some(_) => Answer::New(version),
-                None => Answer::Echoed(version),
+                Some(_) => WriteResult::New(version),
+                None => WriteResult::Echoed(version),
             };
             self.end(answer);
         });
@@ -125,16 +130,16 @@ impl Write {
         let (key, version) = (self.object.1.clone(), part.metadata.version());
         match self.place() {
             // Under the lock of the store, as everything that is heard: nothing comes in between.
-            Place::Held(store) | Place::Unselected(store) => {
-                store.look(&key, |held| self.end(Answer::to(version, held)));
+            ObjectLocation::Held(store) | ObjectLocation::Unselected(store) => {
+                store.look(&key, |held| self.end(WriteResult::to(version, held)));
             }
-            Place::Unheld(_) => self.end(Answer::Echoed(version)),
+            ObjectLocation::Unheld(_) => self.end(WriteResult::Echoed(version)),
         }
     }
 
     /// The API server answered an apply by the manager of `slot`. One that changed nothing carries the version
     /// of what somebody else did: that is news, also to the author, and no echo will come.
-    pub fn applied(mut self, object: &Object, slot: &Slot, sent: &Sent<'_>) {
+    pub fn applied(mut self, object: &Object, slot: &FieldOwner, sent: &SentWrite<'_>) {
         let idle = match &self.before {
             Before::There(before) => is_idle(slot, before, object),
             Before::Absent | Before::Unknown => false,
@@ -142,25 +147,29 @@ impl Write {
         if !idle {
             return self.answered(object, sent);
         }
-        self.note(End::Changed(Vec::new()), Effect::default(), Some(object));
+        self.note(
+            WriteOutcome::Changed(Vec::new()),
+            Effect::default(),
+            Some(object),
+        );
         let (view, resource) = (self.view.clone(), self.object.0.clone());
         view.take_in(&resource, object, |change| {
             if let Some(change) = change {
                 view.changed(&resource, change, |_| true);
             }
-            self.end(Answer::None);
+            self.end(WriteResult::None);
         });
     }
 
     /// The API server answered that the object with this UID is gone.
     pub fn deleted(mut self, uid: &str) {
         let view = self.view.clone();
-        self.note(End::Deleted, Effect::default(), None);
+        self.note(WriteOutcome::Deleted, Effect::default(), None);
         let (resource, key) = self.object.clone();
         let (store, is_unselected) = match self.place() {
-            Place::Held(store) | Place::Unheld(Some(store)) => (store, false),
-            Place::Unselected(store) => (store, true),
-            Place::Unheld(None) => return,
+            ObjectLocation::Held(store) | ObjectLocation::Unheld(Some(store)) => (store, false),
+            ObjectLocation::Unselected(store) => (store, true),
+            ObjectLocation::Unheld(None) => return,
         };
         store.forget(&key, uid, u64::MAX, |change| {
             match change {
@@ -168,7 +177,7 @@ impl Write {
                 Some(change) => view.changed(&resource, change, |key| *key != self.by),
                 None => {}
             }
-            self.end(Answer::Deleted);
+            self.end(WriteResult::Deleted);
         });
     }
 
@@ -176,7 +185,7 @@ impl Write {
     /// in more than that. After any other write only the watch can tell whose change it was, but for a request.
     fn spread(&self, change: &Change) {
         let (view, resource, by) = (&self.view, &self.object.0, &self.by);
-        view.changed(resource, change, |key| match self.extent {
+        view.changed(resource, change, |key| match self.apply_scope {
             ApplyScope::Status => key != by || view.wakes.is_news_to_author(resource, change, by),
             ApplyScope::Rest | ApplyScope::Whole => {
                 key != by || view.wakes.is_request(resource, change, by)
@@ -184,12 +193,12 @@ impl Write {
         });
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> ObjectLocation {
         self.view.place(&self.object.0, &self.object.1)
     }
 
     /// Notes how it ended, and what of its `effect` the end does not say.
-    fn note(&mut self, end: End, effect: Effect, answer: Option<&Object>) {
+    fn note(&mut self, end: WriteOutcome, effect: Effect, answer: Option<&Object>) {
         self.is_told = true;
         let version = answer.map(|object| object.metadata.resource_version.to_string());
         let (resource, key) = &self.object;
@@ -201,12 +210,12 @@ impl Write {
             unread: effect.unread,
             version,
         };
-        self.view.journals().wrote(&self.by, wrote);
+        self.view.journals.lock().wrote(&self.by, wrote);
     }
 
-    fn end(&mut self, answer: Answer) {
+    fn end(&mut self, answer: WriteResult) {
         if let Some(id) = self.id.take()
-            && self.view.own().end(&self.object, id, answer)
+            && self.view.own.lock().end(&self.object, id, answer)
         {
             let (resource, key) = &self.object;
             let why = WakeReason::Overtaken(resource.kind.clone(), key.clone());
@@ -218,12 +227,13 @@ impl Write {
 impl Drop for Write {
     fn drop(&mut self) {
         if self.id.is_some() && !self.is_told {
-            let end = match self.is_delete {
-                true => End::NotDeleted,
-                false => End::Failed,
+            let end = if self.is_delete {
+                WriteOutcome::NotDeleted
+            } else {
+                WriteOutcome::Failed
             };
             self.note(end, Effect::default(), None);
         }
-        self.end(Answer::None);
+        self.end(WriteResult::None);
     }
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::live_object::LiveObject;
 use super::reason::judge;
-use super::truth::Truth;
-use crate::controller::{Facts, Record, Sight};
-use crate::metrics::About;
+use crate::controller::{CacheState, ObjectState, Record};
+use crate::metrics::RunningVersion;
 use crate::object::ObjectRef;
 use crate::text::clean;
-use crate::view::{Difference, End, Saw, Wrote};
+use crate::view::{Difference, Saw, WriteOutcome, Wrote};
 
 /// The longest text of a guest or a server that is shown.
 const TEXT: usize = 2 << 10;
@@ -18,7 +18,7 @@ const TEXT: usize = 2 << 10;
 /// Why an object was reconciled, or was not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Answer {
+pub struct Explanation {
     /// `windlass.dev/v1alpha1`.
     pub api_version: String,
     /// `WakeReason`.
@@ -92,7 +92,7 @@ pub struct PassAnswer {
     /// What it read from the store.
     pub read: Vec<ReadAnswer>,
     /// What it wrote.
-    pub wrote: Vec<Written>,
+    pub wrote: Vec<WriteAnswer>,
     /// How many more reads and writes there were.
     pub left_out: usize,
     /// What it was not allowed to do, and what would change that.
@@ -140,7 +140,7 @@ pub struct ReadAnswer {
 /// A write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Written {
+pub struct WriteAnswer {
     /// What was written.
     #[serde(flatten)]
     pub node: ObjectRef,
@@ -169,7 +169,7 @@ pub struct FieldAnswer {
     pub after: Option<String>,
 }
 
-impl Answer {
+impl Explanation {
     /// An answer about `object`, of no plugin yet.
     pub fn about(object: ObjectRef) -> Self {
         Self {
@@ -190,17 +190,19 @@ impl PluginAnswer {
     /// What `plugin` has to say, given what is known, and how long `ago` a pass ended.
     pub fn of(
         plugin: &str,
-        about: Option<About>,
-        facts: &Facts,
-        truth: &Truth,
+        about: Option<RunningVersion>,
+        state: &ObjectState,
+        live: &LiveObject,
         ago: impl Fn(&Record) -> Duration,
     ) -> Self {
-        let passes = facts.passes.iter();
-        let passes = passes.map(|record| PassAnswer::of(record, ago(record)));
-        let reason = judge(facts, truth);
-        let held = match &facts.sight {
-            Sight::There(held) | Sight::Stray(held) => Some(held),
-            Sight::NotWatched | Sight::Absent => None,
+        let passes = state
+            .passes
+            .iter()
+            .map(|record| PassAnswer::of(record, ago(record)));
+        let reason = judge(state, live);
+        let held = match &state.cache {
+            CacheState::There(held) | CacheState::Unselected(held) => Some(held),
+            CacheState::NotWatched | CacheState::Absent => None,
         };
         let (version, digest) = about.map(|about| (about.version, about.digest)).unzip();
         Self {
@@ -209,7 +211,7 @@ impl PluginAnswer {
             digest,
             reason: reason.word().to_owned(),
             message: clean(&reason.sentence(), TEXT),
-            next_in_ms: reason.left().map(millis),
+            next_in_ms: reason.remaining().map(millis),
             generation: held.and_then(|held| held.generation),
             resource_version: held.map(|held| held.resource_version.to_string()),
             passes: passes.collect(),
@@ -220,14 +222,14 @@ impl PluginAnswer {
 impl PassAnswer {
     /// The pass, which ended so long ago.
     pub fn of(record: &Record, ago: Duration) -> Self {
-        let whys = record.whys.first.iter().map(ToString::to_string);
+        let reasons = record.reasons.first.iter().map(ToString::to_string);
         let journal = &record.journal;
         Self {
             began: record.began.to_string(),
             took_ms: millis(record.took),
             ago_ms: millis(ago),
-            woken_by: whys.collect(),
-            reasons: record.whys.count,
+            woken_by: reasons.collect(),
+            reasons: record.reasons.count,
             step: record.step.label().to_owned(),
             attempt: record.attempt,
             resource_version: record.version.clone(),
@@ -288,16 +290,16 @@ fn read(saw: &Saw) -> ReadAnswer {
     }
 }
 
-fn written(wrote: &Wrote) -> Written {
+fn written(wrote: &Wrote) -> WriteAnswer {
     let end = match &wrote.end {
-        End::Created(_) => "created",
+        WriteOutcome::Created(_) => "created",
         // Something has changed, or nothing: nobody sees it.
-        End::Changed(_) if !wrote.has_effect() && !wrote.unread.is_empty() => "unseen",
-        End::Changed(_) if !wrote.has_effect() => "same",
-        End::Changed(_) => "changed",
-        End::Unseen => "unseen",
-        End::Deleted => "deleted",
-        End::NotDeleted | End::Failed => "failed",
+        WriteOutcome::Changed(_) if !wrote.has_effect() && !wrote.unread.is_empty() => "unseen",
+        WriteOutcome::Changed(_) if !wrote.has_effect() => "same",
+        WriteOutcome::Changed(_) => "changed",
+        WriteOutcome::Unseen => "unseen",
+        WriteOutcome::Deleted => "deleted",
+        WriteOutcome::NotDeleted | WriteOutcome::Failed => "failed",
     };
     let shown = |text: &Option<String>| text.as_deref().map(|text| clean(text, TEXT));
     let field = |field: &Difference| FieldAnswer {
@@ -305,7 +307,7 @@ fn written(wrote: &Wrote) -> Written {
         before: shown(&field.before),
         after: shown(&field.after),
     };
-    Written {
+    WriteAnswer {
         node: ObjectRef::new(&wrote.kind, &wrote.key),
         end: end.to_owned(),
         fields: wrote.end.differences().iter().map(field).collect(),

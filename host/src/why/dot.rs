@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::answer::Answer;
+use super::answer::Explanation;
 
 /// The answer in the DOT language.
-pub fn dot(answer: &Answer) -> String {
+pub fn dot(answer: &Explanation) -> String {
     let object = quoted(&answer.object.to_string());
     let mut out = String::from("digraph why {\n  rankdir=LR;\n  node [shape=box];\n");
     for plugin in &answer.plugins {

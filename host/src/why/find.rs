@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 
-use super::answer::{Answer, PluginAnswer};
-use super::truth::Truth;
+use super::answer::{Explanation, PluginAnswer};
+use super::live_object::LiveObject;
 use crate::api::{Accept, Api, Request, Resource, api_path, group_of};
 use crate::controller::{
-    Children, ControllerHandle, ControllerHandles, Facts, Place, Record, Sight,
+    CacheState, Children, ControllerHandle, ControllerHandles, ObjectState, QueuePosition, Record,
 };
 use crate::error::Chain;
 use crate::lease::Lease;
-use crate::metrics::{About, Meters, Metrics, Stage};
+use crate::metrics::{Metrics, PluginMetrics, PluginStage, RunningVersion};
 use crate::object::{Key, Object, ObjectRef, finalizer_of};
 use crate::seams::Seams;
 use crate::text::clean;
@@ -35,14 +35,14 @@ pub struct Question {
     pub name: String,
 }
 
-/// Whoever can answer on a host. Cheap to clone.
+/// What can answer on a host. Cheap to clone.
 #[derive(Clone)]
 pub struct Finder {
     /// How far each plugin is.
     pub metrics: Metrics,
     /// What their controllers know.
-    pub insights: ControllerHandles,
-    /// The door to the API server; nothing is written.
+    pub handles: ControllerHandles,
+    /// The connection to the API server; nothing is written.
     pub api: Api,
     /// The namespace of the Leases.
     pub leases: String,
@@ -52,11 +52,11 @@ pub struct Finder {
 
 impl Finder {
     /// Answers. Asks the API server for the object once, and not for long: that it gives no answer is one.
-    pub async fn find(&self, question: &Question) -> Answer {
+    pub async fn find(&self, question: &Question) -> Explanation {
         let mut question = self.spelled_out(question).await;
         let elsewhere = self.place(&mut question);
         let question = &question;
-        let mut answer = Answer::about(ObjectRef {
+        let mut answer = Explanation::about(ObjectRef {
             kind: question.kind.clone(),
             namespace: question.namespace.clone(),
             name: question.name.clone(),
@@ -65,32 +65,32 @@ impl Finder {
         let (mut unclear, mut asked) = (Vec::new(), BTreeMap::new());
         for (plugin, meters) in self.metrics.plugins() {
             let about = meters.about();
-            match self.insights.of(&plugin) {
-                Some(insight) if question.means(insight.primary()) => {
-                    let key = question.key(insight.primary());
-                    answer.object = ObjectRef::new(&insight.primary().kind, &key);
-                    let mut facts = insight.facts(&key);
-                    if facts.stage == Stage::StandingBy {
-                        facts.holder = meters.holder().map(|holder| clean(&holder, NAME));
+            match self.handles.of(&plugin) {
+                Some(handle) if question.means(handle.primary()) => {
+                    let key = question.key(handle.primary());
+                    answer.object = ObjectRef::new(&handle.primary().kind, &key);
+                    let mut state = handle.state(&key);
+                    if state.stage == PluginStage::StandingBy {
+                        state.holder = meters.holder().map(|holder| clean(&holder, NAME));
                     }
-                    let truth = match asked.get(insight.primary()) {
-                        Some(truth) => Truth::clone(truth),
-                        None => self.truth(insight.primary(), &key).await,
+                    let live = match asked.get(handle.primary()) {
+                        Some(live) => LiveObject::clone(live),
+                        None => self.live(handle.primary(), &key).await,
                     };
-                    if let Truth::Unknown(why) = &truth {
+                    if let LiveObject::Unknown(why) = &live {
                         answer.unasked = Some(why.clone());
                     }
-                    asked.insert(insight.primary().clone(), truth.clone());
-                    if let Some(uid) = unselected(&facts.sight, &truth) {
-                        facts.children = insight.children(key.namespace.as_deref(), uid);
+                    asked.insert(handle.primary().clone(), live.clone());
+                    if let Some(uid) = unselected(&state.cache, &live) {
+                        state.children = handle.children(key.namespace.as_deref(), uid);
                     }
                     let ago = |record: &Record| self.ago(record);
-                    let said = PluginAnswer::of(&plugin, about, &facts, &truth, ago);
+                    let said = PluginAnswer::of(&plugin, about, &state, &live, ago);
                     answer.plugins.push(said);
                 }
-                Some(insight) => {
-                    answer.kinds.push(insight.primary().kind.clone());
-                    answer.owners.extend(question.owners(&insight));
+                Some(handle) => {
+                    answer.kinds.push(handle.primary().kind.clone());
+                    answer.owners.extend(question.owners(&handle));
                 }
                 // Without a controller it has said at most what it reconciles.
                 None => match meters.reconciles() {
@@ -123,21 +123,24 @@ impl Finder {
             return Vec::new();
         }
         let plugins = self.metrics.plugins().into_keys();
-        let insights = plugins.filter_map(|plugin| self.insights.of(&plugin));
-        let found = insights.flat_map(|insight| {
-            let all = insight.watched().into_iter();
-            let all = all.chain([insight.primary().clone()]);
+        let handles = plugins.filter_map(|plugin| self.handles.of(&plugin));
+        let found = handles.flat_map(|handle| {
+            let all = handle
+                .watched()
+                .into_iter()
+                .chain([handle.primary().clone()]);
             let meant: Vec<_> = all.filter(|resource| question.means(resource)).collect();
             let found = meant
                 .iter()
-                .flat_map(|resource| insight.namespaces_of(resource, &question.name));
+                .flat_map(|resource| handle.namespaces_of(resource, &question.name));
             found.collect::<Vec<_>>()
         });
         let mut found: BTreeSet<String> = found.collect();
         let usual = "default".to_owned();
-        let first = match found.contains(&usual) {
-            true => None,
-            false => found.first().cloned(),
+        let first = if found.contains(&usual) {
+            None
+        } else {
+            found.first().cloned()
         };
         let chosen = first.unwrap_or(usual);
         found.remove(&chosen);
@@ -147,15 +150,15 @@ impl Finder {
 
     /// The question, with the plural in place of a short name: `configmaps` for `cm`.
     async fn spelled_out(&self, question: &Question) -> Question {
-        let insights = self.metrics.plugins().into_keys();
-        let insights: Vec<_> = insights
-            .filter_map(|plugin| self.insights.of(&plugin))
+        let handles = self.metrics.plugins().into_keys();
+        let handles: Vec<_> = handles
+            .filter_map(|plugin| self.handles.of(&plugin))
             .collect();
-        let known: Vec<Resource> = insights
+        let known: Vec<Resource> = handles
             .iter()
-            .flat_map(|insight| {
-                let primary = insight.primary().clone();
-                insight.watched().into_iter().chain([primary])
+            .flat_map(|handle| {
+                let primary = handle.primary().clone();
+                handle.watched().into_iter().chain([primary])
             })
             .collect();
         if known.iter().any(|resource| question.means(resource)) {
@@ -194,19 +197,19 @@ impl Finder {
     async fn without_controller(
         &self,
         plugin: &str,
-        meters: &Arc<Meters>,
-        about: Option<About>,
+        meters: &Arc<PluginMetrics>,
+        about: Option<RunningVersion>,
     ) -> PluginAnswer {
         let stage = meters.stage();
         let holder = match stage {
-            Stage::StandingBy => self.holder(plugin).await,
+            PluginStage::StandingBy => self.holder(plugin).await,
             _ => None,
         };
-        let facts = Facts {
+        let state = ObjectState {
             stage,
             holder,
-            sight: Sight::NotWatched,
-            place: Place::Nowhere,
+            cache: CacheState::NotWatched,
+            place: QueuePosition::Nowhere,
             paused: None,
             throttled: false,
             failures: 0,
@@ -218,7 +221,9 @@ impl Finder {
             declares_fields: false,
             children: Children::default(),
         };
-        PluginAnswer::of(plugin, about, &facts, &Truth::Absent, |_| Duration::ZERO)
+        PluginAnswer::of(plugin, about, &state, &LiveObject::Absent, |_| {
+            Duration::ZERO
+        })
     }
 
     /// Who has the plugin's Lease, if that can be read.
@@ -236,33 +241,35 @@ impl Finder {
         ago.saturating_sub(last.took)
     }
 
-    async fn truth(&self, resource: &Resource, key: &Key) -> Truth {
+    async fn live(&self, resource: &Resource, key: &Key) -> LiveObject {
         let uri = match resource.path(key.namespace.as_deref(), Some(&key.name), None) {
             Ok(uri) => uri,
-            Err(error) => return Truth::Unknown(error.to_string()),
+            Err(error) => return LiveObject::Unknown(error.to_string()),
         };
         let request = Request::get(uri).accepting(Accept::Metadata);
         let asked = self.seams.clock.within(PATIENCE, self.api.text(request));
         let Some(answer) = asked.await else {
             let seconds = PATIENCE.as_secs();
-            return Truth::Unknown(format!("it gave no answer within {seconds} s"));
+            return LiveObject::Unknown(format!("it gave no answer within {seconds} s"));
         };
         match answer {
             Ok(object) => match Object::parse(object.get()) {
-                Some(object) => Truth::There(object.metadata),
-                None => Truth::Unknown("it answered with something that is no object".into()),
+                Some(object) => LiveObject::There(object.metadata),
+                None => LiveObject::Unknown("it answered with something that is no object".into()),
             },
-            Err(error) if error.is_not_found() => Truth::Absent,
-            Err(error) => Truth::Unknown(Chain(&error).to_string()),
+            Err(error) if error.is_not_found() => LiveObject::Absent,
+            Err(error) => LiveObject::Unknown(Chain(&error).to_string()),
         }
     }
 }
 
 /// The UID of an object that is there and that the plugin does not reconcile.
-fn unselected<'a>(sight: &'a Sight, truth: &'a Truth) -> Option<&'a str> {
-    match (sight, truth) {
-        (Sight::Absent | Sight::Stray(_), Truth::There(there)) => Some(&there.uid),
-        (Sight::Stray(held), Truth::Unknown(_)) => Some(&held.uid),
+fn unselected<'a>(cache: &'a CacheState, live: &'a LiveObject) -> Option<&'a str> {
+    match (cache, live) {
+        (CacheState::Absent | CacheState::Unselected(_), LiveObject::There(there)) => {
+            Some(&there.uid)
+        }
+        (CacheState::Unselected(held), LiveObject::Unknown(_)) => Some(&held.uid),
         _ => None,
     }
 }
@@ -301,13 +308,13 @@ impl Question {
     }
 
     /// The object's owners, if a plugin watches its kind.
-    fn owners(&self, insight: &ControllerHandle) -> Vec<ObjectRef> {
-        let watched = insight.watched();
+    fn owners(&self, handle: &ControllerHandle) -> Vec<ObjectRef> {
+        let watched = handle.watched();
         let Some(resource) = watched.iter().find(|resource| self.means(resource)) else {
             return Vec::new();
         };
         let key = self.key(resource);
-        let Some(object) = insight.held(resource, &key) else {
+        let Some(object) = handle.get(resource, &key) else {
             return Vec::new();
         };
         let owners = object.metadata.owners.iter().map(|owner| ObjectRef {

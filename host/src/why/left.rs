@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::controller::{Children, Facts};
+use crate::controller::{Children, ObjectState};
 use crate::object::Metadata;
 
 /// What is left.
@@ -16,21 +16,22 @@ pub struct Left {
 
 impl Left {
     /// What is left on an object with this metadata.
-    pub(super) fn on(object: &Metadata, facts: &Facts) -> Self {
-        let finalizer = &facts.finalizer;
+    pub(super) fn on(object: &Metadata, state: &ObjectState) -> Self {
+        let finalizer = &state.finalizer;
         Self {
             finalizer: object.has_finalizer(finalizer).then(|| finalizer.clone()),
-            children: facts.children.clone(),
+            children: state.children.clone(),
         }
     }
 
     /// That the plugin's `selector` does not select the object by `what`, and what is left of when it did.
     pub(super) fn sentence(&self, what: &str, selector: &str) -> String {
-        match self == &Self::default() {
-            true => format!("its {what} do not match the plugin's selector {selector}"),
-            false => format!(
+        if self == &Self::default() {
+            format!("its {what} do not match the plugin's selector {selector}")
+        } else {
+            format!(
                 "its {what} no longer match the plugin's selector {selector}, so the plugin does not reconcile it. {self}"
-            ),
+            )
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::left::Left;
-use super::truth::Truth;
-use crate::controller::{Facts, PassOutcome, Place, Sight, Step};
-use crate::metrics::Stage;
+use super::live_object::LiveObject;
+use crate::controller::{CacheState, ObjectState, PassOutcome, QueuePosition, Step};
+use crate::metrics::PluginStage;
 use crate::object::Metadata;
 use crate::selector::LabelSelector;
-use crate::text::spell;
+use crate::text::format_duration;
 use crate::view::WakeReason;
 
 /// Why an object is as it is with a plugin. The set is closed: each has a word, a sentence and a situation that leads
@@ -162,18 +162,18 @@ impl Reason {
             Self::NotSeenYet => "it exists, and the plugin's watch has not shown it yet: wait a moment, or see the log for its informer".into(),
             Self::NotSeenAndUnknown(why) => format!("the plugin's watch does not show it, and the API server could not be asked: {why}"),
             Self::GoneNotSeenYet => "it is gone, and the plugin's watch has not shown that yet".into(),
-            Self::Running(since) => format!("a pass over it runs, for {} now", spell(*since)),
-            Self::RunningAndAgain(since) => format!("a pass over it runs, for {} now, and another one follows: something changed meanwhile", spell(*since)),
-            Self::Paused(left) => format!("the API server is busy and asked the plugin to wait: {} more", spell(*left)),
-            Self::ClientThrottled(since) => format!("the plugin sends more requests to the API server than it may, and its passes wait, this one for {} now: let it send fewer, or raise spec.limits.apiQPS (or --kube-api-qps, for all plugins)", spell(*since)),
-            Self::Queued(since) => format!("it has waited for a worker for {}: raise spec.limits.concurrency if that is long", spell(*since)),
-            Self::QueuedLow(since) => format!("it has waited for {} behind objects that changed: no change of it is known", spell(*since)),
-            Self::Backoff { left, failures } => format!("it has failed {failures} times in a row, and is tried again in {}, or when it changes", spell(*left)),
-            Self::Throttled(left) => format!("the API server was busy: it is tried again in {}", spell(*left)),
-            Self::HotLoop(left) => format!("it rewrites the same field again and again, and is slowed down: it runs in {}; look for another writer of that field", spell(*left)),
-            Self::Requeued(left) => format!("the plugin asked to see it again in {}", spell(*left)),
-            Self::FinalizePending(left) => format!("it is being deleted, and the plugin's finalize is not done: it is asked again in {}", spell(*left)),
-            Self::Delayed(left) => format!("it runs in {}", spell(*left)),
+            Self::Running(since) => format!("a pass over it runs, for {} now", format_duration(*since)),
+            Self::RunningAndAgain(since) => format!("a pass over it runs, for {} now, and another one follows: something changed meanwhile", format_duration(*since)),
+            Self::Paused(left) => format!("the API server is busy and asked the plugin to wait: {} more", format_duration(*left)),
+            Self::ClientThrottled(since) => format!("the plugin sends more requests to the API server than it may, and its passes wait, this one for {} now: let it send fewer, or raise spec.limits.apiQPS (or --kube-api-qps, for all plugins)", format_duration(*since)),
+            Self::Queued(since) => format!("it has waited for a worker for {}: raise spec.limits.concurrency if that is long", format_duration(*since)),
+            Self::QueuedLow(since) => format!("it has waited for {} behind objects that changed: no change of it is known", format_duration(*since)),
+            Self::Backoff { left, failures } => format!("it has failed {failures} times in a row, and is tried again in {}, or when it changes", format_duration(*left)),
+            Self::Throttled(left) => format!("the API server was busy: it is tried again in {}", format_duration(*left)),
+            Self::HotLoop(left) => format!("it rewrites the same field again and again, and is slowed down: it runs in {}; look for another writer of that field", format_duration(*left)),
+            Self::Requeued(left) => format!("the plugin asked to see it again in {}", format_duration(*left)),
+            Self::FinalizePending(left) => format!("it is being deleted, and the plugin's finalize is not done: it is asked again in {}", format_duration(*left)),
+            Self::Delayed(left) => format!("it runs in {}", format_duration(*left)),
             Self::NewerNotSeenYet => "it has changed, and the plugin's watch has not shown that yet: wait a moment, or see the log for its informer".into(),
             Self::HeldByOthers(finalizers) => format!("it is being deleted, the plugin has finished, and other finalizers are on it: {}", finalizers.join(", ")),
             Self::LeavesWithoutUs => "it is being deleted, and the plugin has no finalizer on it: there is nothing to do".into(),
@@ -189,7 +189,7 @@ impl Reason {
     }
 
     /// How long until it runs, if that is known.
-    pub fn left(&self) -> Option<Duration> {
+    pub fn remaining(&self) -> Option<Duration> {
         match self {
             Self::Paused(left)
             | Self::Backoff { left, .. }
@@ -203,105 +203,111 @@ impl Reason {
     }
 }
 
-/// Judges. `truth` is what the API server says now.
-pub fn judge(facts: &Facts, truth: &Truth) -> Reason {
-    match &facts.stage {
-        Stage::Loading => return Reason::Loading,
-        Stage::Refused(why) => return Reason::Refused(why.clone()),
-        Stage::Quarantined(why) => return Reason::Quarantined(why.clone()),
-        Stage::Waiting(why) => return Reason::Waiting(why.clone()),
-        Stage::Syncing => return Reason::Syncing,
-        Stage::StandingBy => return Reason::StandingBy(facts.holder.clone()),
-        Stage::SlowedDown(why)
-            if matches!(facts.place, Place::Waiting { .. } | Place::Delayed(_)) =>
+/// Judges. `live` is what the API server says now.
+pub fn judge(state: &ObjectState, live: &LiveObject) -> Reason {
+    match &state.stage {
+        PluginStage::Loading => return Reason::Loading,
+        PluginStage::Refused(why) => return Reason::Refused(why.clone()),
+        PluginStage::Quarantined(why) => return Reason::Quarantined(why.clone()),
+        PluginStage::Waiting(why) => return Reason::Waiting(why.clone()),
+        PluginStage::Syncing => return Reason::Syncing,
+        PluginStage::StandingBy => return Reason::StandingBy(state.holder.clone()),
+        PluginStage::SlowedDown(why)
+            if matches!(
+                state.place,
+                QueuePosition::Waiting { .. } | QueuePosition::Delayed(_)
+            ) =>
         {
             return Reason::SlowedDown(why.clone());
         }
-        Stage::Running | Stage::SlowedDown(_) => {}
+        PluginStage::Running | PluginStage::SlowedDown(_) => {}
     }
-    let idle = strayed(facts, truth).or_else(|| paused(facts, truth));
+    let idle = strayed(state, live).or_else(|| paused(state, live));
     // When its time comes, nothing is done.
     if let Some(reason) = idle
-        && matches!(facts.place, Place::Nowhere | Place::Delayed(_))
+        && matches!(
+            state.place,
+            QueuePosition::Nowhere | QueuePosition::Delayed(_)
+        )
     {
         return reason;
     }
-    if let Some(reason) = queued(facts) {
+    if let Some(reason) = queued(state) {
         return reason;
     }
-    match &facts.sight {
-        Sight::NotWatched => Reason::NamespaceNotGranted,
-        Sight::Absent => unseen(facts, truth),
-        Sight::There(held) | Sight::Stray(held) => seen(facts, held, truth),
+    match &state.cache {
+        CacheState::NotWatched => Reason::NamespaceNotGranted,
+        CacheState::Absent => unseen(state, live),
+        CacheState::There(held) | CacheState::Unselected(held) => watched_reason(state, held, live),
     }
 }
 
 /// The reason, if the object carries the plugin's finalizer, stays, and is not what the plugin selects.
-fn strayed(facts: &Facts, truth: &Truth) -> Option<Reason> {
-    let Sight::Stray(held) = &facts.sight else {
+fn strayed(state: &ObjectState, live: &LiveObject) -> Option<Reason> {
+    let CacheState::Unselected(held) = &state.cache else {
         return None;
     };
-    let now = match truth {
-        Truth::There(there) => there,
-        Truth::Unknown(_) => held,
-        Truth::Absent => return None,
+    let now = match live {
+        LiveObject::There(there) => there,
+        LiveObject::Unknown(_) => held,
+        LiveObject::Absent => return None,
     };
-    unselected(facts, now).filter(|_| !now.deleting)
+    unselected(state, now).filter(|_| !now.deleting)
 }
 
 /// The reason, if the object is paused, in the version that the plugin's store shows and now.
-fn paused(facts: &Facts, truth: &Truth) -> Option<Reason> {
-    let (Sight::There(held) | Sight::Stray(held)) = &facts.sight else {
+fn paused(state: &ObjectState, live: &LiveObject) -> Option<Reason> {
+    let (CacheState::There(held) | CacheState::Unselected(held)) = &state.cache else {
         return None;
     };
-    let still = match truth {
-        Truth::There(there) => there.paused && there.uid == held.uid,
-        Truth::Unknown(_) => true,
-        Truth::Absent => false,
+    let still = match live {
+        LiveObject::There(there) => there.paused && there.uid == held.uid,
+        LiveObject::Unknown(_) => true,
+        LiveObject::Absent => false,
     };
-    let is_done = held.deleting && !held.has_finalizer(&facts.finalizer);
+    let is_done = held.deleting && !held.has_finalizer(&state.finalizer);
     (held.paused && still && !is_done).then_some(Reason::PausedByAnnotation)
 }
 
 /// The reason, if the plugin does not select an object with this metadata. Of its fields nothing is known: by its
 /// labels the plugin does.
-fn unselected(facts: &Facts, object: &Metadata) -> Option<Reason> {
-    let left = Left::on(object, facts);
-    if let Some(selector) = &facts.label_selector {
+fn unselected(state: &ObjectState, object: &Metadata) -> Option<Reason> {
+    let left = Left::on(object, state);
+    if let Some(selector) = &state.label_selector {
         let parsed = LabelSelector::parse(selector);
         if parsed.is_ok_and(|parsed| !parsed.selects(&object.labels)) {
             return Some(Reason::NotSelectedByLabels(selector.clone(), left));
         }
     }
-    let selector = facts.field_selector.clone()?;
+    let selector = state.field_selector.clone()?;
     Some(Reason::NotSelectedByFields(selector, left))
 }
 
 /// The reason, if the key is in the queue.
-fn queued(facts: &Facts) -> Option<Reason> {
-    let finalizes = facts.last().is_some_and(|last| last.step == Step::Finalize);
-    let reason = match &facts.place {
-        Place::Nowhere => return None,
-        Place::Running { since, .. } | Place::Waiting { low: false, since }
-            if facts.throttled && facts.paused.is_none() =>
+fn queued(state: &ObjectState) -> Option<Reason> {
+    let finalizes = state.last().is_some_and(|last| last.step == Step::Finalize);
+    let reason = match &state.place {
+        QueuePosition::Nowhere => return None,
+        QueuePosition::Running { since, .. } | QueuePosition::Waiting { low: false, since }
+            if state.throttled && state.paused.is_none() =>
         {
             Reason::ClientThrottled(*since)
         }
-        Place::Running {
+        QueuePosition::Running {
             since,
             again: false,
         } => Reason::Running(*since),
-        Place::Running { since, again: true } => Reason::RunningAndAgain(*since),
-        Place::Waiting { low, since } => match (facts.paused, low) {
+        QueuePosition::Running { since, again: true } => Reason::RunningAndAgain(*since),
+        QueuePosition::Waiting { low, since } => match (state.paused, low) {
             (Some(left), _) => Reason::Paused(left),
             (None, false) => Reason::Queued(*since),
             (None, true) => Reason::QueuedLow(*since),
         },
-        Place::Delayed(delayed) if delayed.slowed => Reason::HotLoop(delayed.left),
-        Place::Delayed(delayed) => match delayed.why {
+        QueuePosition::Delayed(delayed) if delayed.slowed => Reason::HotLoop(delayed.left),
+        QueuePosition::Delayed(delayed) => match delayed.why {
             Some(WakeReason::Failed) => Reason::Backoff {
                 left: delayed.left,
-                failures: facts.failures,
+                failures: state.failures,
             },
             Some(WakeReason::SlowedDown) => Reason::Throttled(delayed.left),
             Some(WakeReason::Requeued) if finalizes => Reason::FinalizePending(delayed.left),
@@ -313,31 +319,32 @@ fn queued(facts: &Facts) -> Option<Reason> {
 }
 
 /// The reason, if the plugin's store does not show the object.
-fn unseen(facts: &Facts, truth: &Truth) -> Reason {
-    let there = match truth {
-        Truth::Unknown(why) => return Reason::NotSeenAndUnknown(why.clone()),
-        Truth::Absent => return Reason::NotThere,
-        Truth::There(there) => there,
+fn unseen(state: &ObjectState, live: &LiveObject) -> Reason {
+    let there = match live {
+        LiveObject::Unknown(why) => return Reason::NotSeenAndUnknown(why.clone()),
+        LiveObject::Absent => return Reason::NotThere,
+        LiveObject::There(there) => there,
     };
-    unselected(facts, there).unwrap_or(Reason::NotSeenYet)
+    unselected(state, there).unwrap_or(Reason::NotSeenYet)
 }
 
 /// The reason, if the plugin's store shows the object as it is `held`, and it is not in the queue.
-fn seen(facts: &Facts, held: &Metadata, truth: &Truth) -> Reason {
-    match truth {
-        Truth::Absent => return Reason::GoneNotSeenYet,
-        Truth::There(there) if there.uid != held.uid || there.version() > held.version() => {
+fn watched_reason(state: &ObjectState, held: &Metadata, live: &LiveObject) -> Reason {
+    match live {
+        LiveObject::Absent => return Reason::GoneNotSeenYet,
+        LiveObject::There(there) if there.uid != held.uid || there.version() > held.version() => {
             return Reason::NewerNotSeenYet;
         }
-        Truth::There(_) | Truth::Unknown(_) => {}
+        LiveObject::There(_) | LiveObject::Unknown(_) => {}
     }
-    if held.deleting && !held.has_finalizer(&facts.finalizer) {
-        return match held.finalizers.is_empty() {
-            true => Reason::LeavesWithoutUs,
-            false => Reason::HeldByOthers(held.finalizers.to_vec()),
+    if held.deleting && !held.has_finalizer(&state.finalizer) {
+        return if held.finalizers.is_empty() {
+            Reason::LeavesWithoutUs
+        } else {
+            Reason::HeldByOthers(held.finalizers.to_vec())
         };
     }
-    let Some(last) = facts.last().filter(|last| *last.uid == *held.uid) else {
+    let Some(last) = state.last().filter(|last| *last.uid == *held.uid) else {
         return Reason::Forgotten;
     };
     match last.outcome {
@@ -353,7 +360,7 @@ fn seen(facts: &Facts, held: &Metadata, truth: &Truth) -> Reason {
     if writes.any(|wrote| wrote.version.as_deref() == Some(&held.resource_version)) {
         return Reason::OwnWrite;
     }
-    match (facts.spec_change_only, facts.declares_fields) {
+    match (state.spec_change_only, state.declares_fields) {
         (true, _) => Reason::FilteredByTrigger,
         (false, true) => Reason::FilteredByFields,
         (false, false) => Reason::Settled,

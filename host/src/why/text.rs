@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use super::answer::{Answer, FieldAnswer, PassAnswer, PluginAnswer, ReadAnswer, Written};
+use super::answer::{Explanation, FieldAnswer, PassAnswer, PluginAnswer, ReadAnswer, WriteAnswer};
 use crate::object::ObjectRef;
 use crate::recording::command;
-use crate::text::{mebibytes, shell_word, spell};
+use crate::text::{format_duration, mebibytes, shell_word};
 
 /// So many earlier passes are told, of those that wrote or failed.
 const EARLIER: usize = 5;
@@ -19,7 +19,7 @@ const FOLLOWED: usize = 4;
 const ELSEWHERE: usize = 8;
 
 /// The answer as text; each line ends.
-pub fn text(answer: &Answer) -> String {
+pub fn text(answer: &Explanation) -> String {
     let mut out = String::new();
     if answer.plugins.is_empty() {
         nobody(answer, &mut out);
@@ -49,12 +49,12 @@ pub fn text(answer: &Answer) -> String {
         if number > 0 {
             out.push('\n');
         }
-        said(&answer.object, plugin, &mut out);
+        write_plugin(&answer.object, plugin, &mut out);
     }
     out
 }
 
-fn nobody(answer: &Answer, out: &mut String) {
+fn nobody(answer: &Explanation, out: &mut String) {
     let kind = &answer.object.kind;
     line(
         out,
@@ -70,7 +70,10 @@ fn nobody(answer: &Answer, out: &mut String) {
             "NEXT",
             &format!(
                 "ask for the owner: windlass why {}",
-                answer.owners.first().map_or_else(String::new, asked_as)
+                answer
+                    .owners
+                    .first()
+                    .map_or_else(String::new, command_argument)
             ),
         );
     } else if !answer.kinds.is_empty() {
@@ -89,7 +92,7 @@ fn nobody(answer: &Answer, out: &mut String) {
 }
 
 /// `greeting/ada -n team-a`
-fn asked_as(object: &ObjectRef) -> String {
+fn command_argument(object: &ObjectRef) -> String {
     let name = format!("{}/{}", object.kind.to_lowercase(), object.name);
     let name = shell_word(&name);
     match object.namespace.as_deref() {
@@ -98,7 +101,7 @@ fn asked_as(object: &ObjectRef) -> String {
     }
 }
 
-fn said(object: &ObjectRef, plugin: &PluginAnswer, out: &mut String) {
+fn write_plugin(object: &ObjectRef, plugin: &PluginAnswer, out: &mut String) {
     let generation = plugin.generation.map_or_else(String::new, |generation| {
         format!("   generation {generation}")
     });
@@ -130,7 +133,7 @@ fn said(object: &ObjectRef, plugin: &PluginAnswer, out: &mut String) {
 
 /// A pass in one line, and one for each field that it changed.
 fn earlier(pass: &PassAnswer) -> Vec<String> {
-    let ago = spell(Duration::from_millis(pass.ago_ms));
+    let ago = format_duration(Duration::from_millis(pass.ago_ms));
     let woken = pass.woken_by.first().map_or("", String::as_str);
     let error = pass.error.as_deref().unwrap_or_default();
     let mut told = vec![format!(
@@ -143,12 +146,12 @@ fn earlier(pass: &PassAnswer) -> Vec<String> {
 }
 
 /// Whether it is known that a write changed something, or may have changed what the plugin does not read.
-fn has_effect(wrote: &Written) -> bool {
+fn has_effect(wrote: &WriteAnswer) -> bool {
     !matches!(&*wrote.end, "same" | "unseen") || !wrote.unread.is_empty()
 }
 
 fn pass(last: &PassAnswer, out: &mut String) {
-    let ago = spell(Duration::from_millis(last.ago_ms));
+    let ago = format_duration(Duration::from_millis(last.ago_ms));
     let again = match last.attempt {
         0 => String::new(),
         attempt => format!(", attempt {}", attempt + 1),
@@ -183,7 +186,7 @@ fn pass(last: &PassAnswer, out: &mut String) {
     let used = format!(
         "{}   {}, {} API calls, {} peak",
         last.returned,
-        spell(Duration::from_millis(last.took_ms)),
+        format_duration(Duration::from_millis(last.took_ms)),
         last.requests,
         mebibytes(u64::try_from(last.memory).unwrap_or(u64::MAX)),
     );
@@ -210,7 +213,7 @@ fn read(read: &ReadAnswer) -> String {
     }
 }
 
-fn wrote_lines(wrote: &Written) -> Vec<String> {
+fn wrote_lines(wrote: &WriteAnswer) -> Vec<String> {
     let node = &wrote.node;
     let mut lines: Vec<String> = wrote
         .fields

@@ -234,15 +234,16 @@ fn object(target: &ObjectRef, random: &mut Random) -> String {
         let value = random.value(0);
         let of_metadata = random.below(2) == 0;
         let field = random.one_of(if of_metadata { METADATA } else { FIELDS });
-        let place = match of_metadata {
-            true => object.get_mut("metadata"),
-            false => Some(&mut object),
+        let place = if of_metadata {
+            object.get_mut("metadata")
+        } else {
+            Some(&mut object)
         };
         if let Some(Value::Object(fields)) = place {
             fields.insert(field.to_owned(), value);
         }
     }
-    // Sometimes it is no JSON at all.
+    // Sometimes it is not JSON at all.
     let text = object.to_string();
     match random.below(8) {
         0 => text.chars().take(text.len() / 2).collect(),

@@ -15,7 +15,7 @@ pub(crate) enum Proof<'a> {
 }
 
 impl Proof<'_> {
-    /// Why it is no proof; none if it is one.
+    /// Why it is not a proof; none if it is one.
     pub(crate) fn problem(self, workspace: &Path) -> Option<String> {
         let (Self::Test(proof) | Self::Line(proof) | Self::Absent(proof)) = self;
         let between = if matches!(self, Self::Test(_)) {
@@ -66,7 +66,7 @@ fn has_test(file: &str, name: &str) -> bool {
     false
 }
 
-/// Whether a file has a line with that text that is no comment.
+/// Whether a file has a line with that text that is not a comment.
 fn has_line(file: &str, text: &str) -> bool {
     let lines = file.lines().map(str::trim);
     let mut code = lines.filter(|line| !line.starts_with("//") && !line.starts_with('#'));

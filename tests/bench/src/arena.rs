@@ -58,9 +58,10 @@ impl Arena {
         lay_out: impl FnOnce(&Path, &str) -> Result<usize>,
     ) -> Result<Stage> {
         let config = tempfile::tempdir()?;
-        let plugins = match contestant.is_ours() {
-            true => lay_out(config.path(), &namespace)?,
-            false => 0,
+        let plugins = if contestant.is_ours() {
+            lay_out(config.path(), &namespace)?
+        } else {
+            0
         };
         let task = Task {
             words,

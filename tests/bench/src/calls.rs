@@ -20,12 +20,12 @@ use crate::results::{Round, percentile};
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "calls",
     title: "A call in a fresh sandbox",
-    about: "The same plugin in five languages. With nothing to do, it reads its object and its configuration and returns; \
-            otherwise it reads another object as well, writes a line into the log, and applies a ConfigMap and a status that \
-            are there already, so that nothing is sent. Each call gets a fresh instance, which is thrown away afterwards. What \
-            is measured is the CPU time of the call with all that its host does for it: the instance, the imports, the \
-            decision that there is nothing to send; one at a time, the middle of 500. The last lines are a guest that spins, \
-            with a budget of 100 ms of CPU time.",
+    about: "This is the same plugin in five languages. *Nothing to do*: it reads its object and its configuration, and \
+            returns. Otherwise it also reads another object, writes a line into the log, and applies a ConfigMap and a \
+            status. Both exist already, so nothing is sent. Each call gets a new instance. The CPU time is that of the \
+            call with all that its host does for it: the instance, the imports, and the decision to send nothing. \
+            Calls run one at a time, and the figure is the median of 500. The last lines are a guest that spins, with \
+            a budget of 100 ms of CPU time.",
     figures: &[
         "Rust, nothing to do, CPU µs",
         "JavaScript (QuickJS), nothing to do, CPU µs",
@@ -135,8 +135,10 @@ async fn calls(
             "passes that change nothing sent {sent} requests"
         );
         if swaps > SETTLES {
-            let spent = passes.iter().take(OBJECTS);
-            let spent = spent.map(|pass| Ok(pass.number("cpu_ms")? * 1e3));
+            let spent = passes
+                .iter()
+                .take(OBJECTS)
+                .map(|pass| Ok(pass.number("cpu_ms")? * 1e3));
             took.extend(spent.collect::<Result<Vec<f64>>>()?);
         }
     }

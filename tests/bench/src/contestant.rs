@@ -41,6 +41,10 @@ pub(crate) enum Contestant {
     Windlass,
     /// The same, with a plugin that says which fields it reads.
     WindlassLean,
+    /// Of the two builds that `make bench-quick` compares, the one of another commit.
+    WindlassBase,
+    /// The one of this workspace.
+    WindlassPresent,
 }
 
 /// What a contestant is asked to do.
@@ -60,7 +64,7 @@ pub(crate) struct Task {
 
 impl Contestant {
     /// All of them, the floor first.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Floor,
         Self::ControllerRuntime,
         Self::ControllerRuntimeLean,
@@ -70,7 +74,12 @@ impl Contestant {
         Self::KubeRsMany,
         Self::Windlass,
         Self::WindlassLean,
+        Self::WindlassBase,
+        Self::WindlassPresent,
     ];
+
+    /// Two builds of Windlass.
+    pub(crate) const BUILDS: [Self; 2] = [Self::WindlassBase, Self::WindlassPresent];
 
     /// What it is called in tables.
     pub(crate) fn name(self) -> &'static str {
@@ -84,12 +93,25 @@ impl Contestant {
             Self::KubeRsMany => "kube-rs, a process each",
             Self::Windlass => "Windlass",
             Self::WindlassLean => "Windlass, declared fields",
+            Self::WindlassBase => "Windlass, base",
+            Self::WindlassPresent => "Windlass, present",
         }
     }
 
     /// Whether it is a host of plugins.
     pub(crate) fn is_ours(self) -> bool {
-        matches!(self, Self::Windlass | Self::WindlassLean)
+        match self {
+            Self::Windlass | Self::WindlassLean | Self::WindlassBase | Self::WindlassPresent => {
+                true
+            }
+            Self::Floor
+            | Self::ControllerRuntime
+            | Self::ControllerRuntimeLean
+            | Self::ControllerRuntimeMany
+            | Self::KubeRs
+            | Self::KubeRsLean
+            | Self::KubeRsMany => false,
+        }
     }
 
     /// The program; the floor has none.
@@ -103,6 +125,8 @@ impl Contestant {
                 "target/bench/release/kube-rs-contestant"
             }
             Self::Windlass | Self::WindlassLean => "target/release/windlass",
+            Self::WindlassBase => "target/bench/builds/base",
+            Self::WindlassPresent => "target/bench/builds/present",
         })
     }
 
@@ -115,22 +139,23 @@ impl Contestant {
             return Ok(Vec::new());
         };
         let program = program(path)?;
-        let commands = match self.is_ours() {
-            true => vec![host(task)],
-            false => task
-                .words
+        let commands = if self.is_ours() {
+            vec![host(task)]
+        } else {
+            task.words
                 .iter()
                 .map(|words| self.peer(words, task))
-                .collect(),
+                .collect()
         };
         let mut all = Vec::new();
         for command in commands {
             let folder = tempfile::tempdir()?;
             let mut words = vec![setting("KUBECONFIG", kubeconfig), program.clone().into()];
             words.extend(command);
-            let metrics = match self.is_ours() {
-                true => Some(free_address()?),
-                false => None,
+            let metrics = if self.is_ours() {
+                Some(free_address()?)
+            } else {
+                None
             };
             if let Some(address) = metrics {
                 words.push(format!("--metrics-bind-address={address}").into());
@@ -156,9 +181,10 @@ impl Contestant {
                 if let Some(refused) = refused.filter(|_| self.is_ours()) {
                     return Ok(Some(Err(anyhow!("a plugin is refused: {refused}"))));
                 }
-                let is_ready = match self.is_ours() {
-                    true => log.matches("all lists are in").count() >= task.plugins,
-                    false => log.lines().any(|line| line == "ready"),
+                let is_ready = if self.is_ours() {
+                    log.matches("all lists are in").count() >= task.plugins
+                } else {
+                    log.lines().any(|line| line == "ready")
                 };
                 Ok(is_ready.then_some(Ok(())))
             });
@@ -176,9 +202,11 @@ impl Contestant {
         let lean = is_lean.then_some("-lean");
         let (workload, more) = words.split_at(words.len().min(1));
         let workload = workload.iter().map(String::as_str);
-        let words = lean.into_iter().chain(workload);
-        let words = words.chain([&*task.namespace]);
-        let words = words.chain(more.iter().map(String::as_str));
+        let words = lean
+            .into_iter()
+            .chain(workload)
+            .chain([&*task.namespace])
+            .chain(more.iter().map(String::as_str));
         words.map(OsString::from).collect()
     }
 }

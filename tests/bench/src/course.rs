@@ -123,7 +123,11 @@ impl<'a> Course<'a> {
         }
         // One program in two ways at once would share its pages.
         for all in ring::AT_REST {
-            let rounds = ring::rest(arena, &flags.turns(all, 0), size).await;
+            let all = flags.turns(all, 0);
+            if all.is_empty() {
+                continue;
+            }
+            let rounds = ring::rest(arena, &all, size).await;
             self.take_in(&ring::WORKLOAD, ring::RESTING, rounds);
         }
         Ok(())

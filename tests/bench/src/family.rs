@@ -20,10 +20,10 @@ use crate::results::Round;
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "family",
     title: "Many objects with children",
-    about: "15,000 objects are made at once. Each gets a set of three children and a status, from a plugin with eight workers. \
-            The API server is the embedded one, in a process of its own on the same two processors; then it is a real one with \
-            etcd, and the objects are 1,000. Once all have what they want, the host is left alone for 30 s: it sends nothing \
-            but the renewals of its Lease.",
+    about: "15,000 objects are created at once. Each gets a set of three children and a status, from a plugin with \
+            eight workers. The API server is the embedded one, in a process of its own on the same two processors. The \
+            last line is for 1,000 objects on a real API server with etcd. When all objects are done, the host is left \
+            alone for 30 s. It then sends only the renewals of its Lease.",
     figures: &[
         "15,000 on the embedded server: a second",
         "15,000 on the embedded server: with children, a second",

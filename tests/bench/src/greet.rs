@@ -21,9 +21,10 @@ use crate::results::{Round, percentile};
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "greet",
     title: "A real controller",
-    about: "Each of 1,000 objects gets a finalizer, a child by server-side apply and a status. All are made at once, changed \
-            at once and deleted at once, with eight workers; then 100 more live one after the other. An ideal controller \
-            sends 7 requests for each: three when it is made, two when it is changed, two when it is deleted.",
+    about: "Each of 1,000 objects gets a finalizer, a child by server-side apply, and a status. All are created at \
+            once, changed at once and deleted at once, with eight workers. Then 100 more live one after the other. An \
+            ideal controller sends 7 requests for each object: three when it is created, two when it is changed, and \
+            two when it is deleted.",
     figures: &[
         "whole cycle, s",
         "create, p99, ms",

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -12,6 +12,7 @@ use kube::api::{
 };
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client, ResourceExt};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -101,7 +102,7 @@ impl Greetings {
             began.push(one);
         }
         self.there(step, names).await?;
-        let seen = self.seen.when();
+        let seen = self.seen.when.lock();
         let took = began.into_iter().map(|(name, began)| {
             let when = seen.get(&(step, name.clone())).context("it was seen")?;
             Ok(when.duration_since(began).as_secs_f64() * 1e3)
@@ -126,7 +127,7 @@ impl Greetings {
     /// Not all got there in time.
     pub(crate) async fn there(&self, step: Step, names: &[String]) -> Result<Vec<Instant>> {
         let when = || {
-            let seen = self.seen.when();
+            let seen = self.seen.when.lock();
             let all = names.iter();
             let when = all.filter_map(|name| seen.get(&(step, name.clone())).copied());
             when.collect::<Vec<_>>()
@@ -134,7 +135,7 @@ impl Greetings {
         let mut count = self.seen.count.subscribe();
         let mut missing = names.to_vec();
         let all = count.wait_for(|_| {
-            let seen = self.seen.when();
+            let seen = self.seen.when.lock();
             let is_there = |name: &mut String| seen.contains_key(&(step, name.clone()));
             while missing.pop_if(is_there).is_some() {}
             missing.is_empty() || self.seen.blind.get().is_some()
@@ -243,13 +244,9 @@ fn reached(object: &DynamicObject) -> Option<Step> {
 }
 
 impl Seen {
-    fn when(&self) -> MutexGuard<'_, HashMap<(Step, String), Instant>> {
-        self.when.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn note(&self, step: Step, name: Option<String>) {
         let now = Instant::now();
-        let mut when = self.when();
+        let mut when = self.when.lock();
         when.entry((step, name.unwrap_or_default())).or_insert(now);
         let count = when.len();
         // Who is told looks at what was seen.

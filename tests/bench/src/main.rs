@@ -75,6 +75,9 @@ struct Flags {
     /// Objects that are held, of each kind
     #[arg(long, default_value = "10000", value_name = "N")]
     objects: usize,
+    /// Measure only two builds of Windlass: base and present in target/bench/builds
+    #[arg(long, conflicts_with = "only")]
+    builds: bool,
     /// Only contestants whose name contains this; may be given more than once
     #[arg(long, value_name = "WORD")]
     only: Vec<String>,
@@ -176,22 +179,30 @@ async fn main() -> Result<ExitCode> {
         let table = table::markdown(&results, workload.name, workload.figures);
         println!("\n{}\n\n{table}", workload.title);
     }
-    Ok(match results.has_failures() {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
+    Ok(if results.has_failures() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     })
 }
 
 impl Flags {
     fn wants(&self, workload: &Workload) -> bool {
-        match self.workloads.is_empty() {
-            true => workload.grows == self.scale,
-            false => self.workloads.iter().any(|one| one == workload.name),
+        if self.workloads.is_empty() {
+            workload.grows == self.scale
+        } else {
+            self.workloads.iter().any(|one| one == workload.name)
         }
     }
 
-    /// Who takes part, of these, in the order of a round: whoever comes first in one comes last in the next.
+    /// Who takes part, of these, in the order of a round: the first of one is the last of the next.
     fn turns(&self, all: &[Contestant], round: usize) -> Vec<Contestant> {
+        let builds = Contestant::BUILDS;
+        let all = match self.builds {
+            true if all.contains(&Contestant::Windlass) => &builds[..],
+            true => &[],
+            false => all,
+        };
         let is_wanted = |one: &Contestant| {
             self.only.is_empty() || self.only.iter().any(|word| one.name().contains(&**word))
         };
@@ -210,4 +221,26 @@ fn machine() -> Result<String> {
     // What follows the version is the distribution's.
     let version = kernel.trim().split('-').next().unwrap_or_default();
     Ok(format!("{processors} × {model}, Linux {version}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contestant::Contestant::{KubeRs, Windlass, WindlassBase, WindlassPresent};
+
+    #[test]
+    fn contestants_take_turns_and_two_builds_take_the_place_of_windlass() {
+        let turns = |words: &[&str], all: &[Contestant], round| {
+            let words = [&["bench"][..], words].concat();
+            Flags::try_parse_from(words).unwrap().turns(all, round)
+        };
+        let all = [KubeRs, Windlass];
+        assert_eq!(turns(&[], &all, 0), [KubeRs, Windlass]);
+        assert_eq!(turns(&[], &all, 1), [Windlass, KubeRs]);
+        assert_eq!(turns(&["--only", "kube"], &all, 1), [KubeRs]);
+        let builds = ["--builds"];
+        assert_eq!(turns(&builds, &all, 0), [WindlassBase, WindlassPresent]);
+        assert_eq!(turns(&builds, &all, 1), [WindlassPresent, WindlassBase]);
+        assert_eq!(turns(&builds, &[KubeRs], 0), []);
+    }
 }

@@ -19,8 +19,8 @@ use crate::{Curve, Workload};
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "objects",
     title: "More objects",
-    about: "A plugin watches ConfigMaps of 2 KB and does nothing about them: 1,000 to 100,000, on the embedded API server. The \
-            host starts again each time. Memory is what it holds 5 s after its first list is in.",
+    about: "A plugin watches ConfigMaps of 2 KB and does nothing about them: 1,000 to 100,000, on the embedded API \
+            server. The host starts again each time. The memory is that of the host 5 s after its first list.",
     figures: &[
         "RSS with 1,000 objects, MiB",
         "RSS with 3,000 objects, MiB",

@@ -16,9 +16,9 @@ use crate::{Curve, Workload};
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "plugins",
     title: "More plugins",
-    about: "The ring of above with 1 to 300 plugins, no two of the same code and each with a kind, an informer and a Lease of \
-            its own, on the embedded API server. Time to ready is from the start of the process, with compiled code in its \
-            cache, until every plugin has its Lease and its first list.",
+    about: "This is the ring of above with 1 to 300 plugins, on the embedded API server. No two plugins have the same \
+            code, and each has a kind, an informer and a Lease of its own. The time to ready runs from the start of \
+            the process until every plugin has its Lease and its first list. The compiled code is in the cache.",
     figures: &[
         "PSS with 1 plugin, MiB",
         "PSS with 10 plugins, MiB",

@@ -58,15 +58,16 @@ fn head(all: &[Results]) -> String {
     let machine = all.first().map_or("", |results| &results.machine);
     format!(
         "# Benchmarks\n\n\
-         Windlass beside what would be run instead of it, on a real kube-apiserver with etcd, all on one machine: \
-         {machine}. Everything here is of one run of `make bench`, and, how Windlass grows, of one of `make bench-scale`; \
-         `make bench-report` made this page of them. Only figures of one run can be compared, since machines drift. The \
-         contestants take turns. Each figure is the median of its rounds, with the least and the most in brackets; what \
-         follows `=` is how often ours is the first of its line.\n\n\
-         The contestants are in `tests/bench`: one in Go on controller-runtime, one in Rust on kube-rs, and the plugins. They \
-         do the same to the same kinds, with as many workers, and with no limit of their own on requests. *Lean* is the form \
-         that a library recommends where memory is short: the cache without `managedFields`, and lists that are streamed. The \
-         *floor* is a client that sends what has to be written and nothing else, with no watch and no cache.\n"
+         This page compares Windlass with its alternatives on a real kube-apiserver with etcd. Everything ran on one \
+         machine: {machine}. The figures are from one run of `make bench`, and those of growth are from one run of \
+         `make bench-scale`. `make bench-report` wrote this page from them. Compare only figures of one run, since \
+         machines change over time. The contestants take turns. Each figure is the median of its rounds, with the \
+         least and the most in brackets. The number after `=` is the figure of Windlass divided by the first figure of \
+         its line.\n\n\
+         The contestants are in `tests/bench`: one in Go on controller-runtime, one in Rust on kube-rs, and the \
+         plugins. They do the same to the same kinds, with as many workers, and with no limit of their own on \
+         requests. *Lean* is the form that a library recommends if memory is short: the cache without `managedFields`, \
+         and lists that are streamed. The *floor* is a client that sends only the writes, with no watch and no cache.\n"
     )
 }
 

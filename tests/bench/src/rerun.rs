@@ -18,9 +18,9 @@ use crate::results::Round;
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "rerun",
     title: "A pass that changes nothing",
-    about: "A controller holds 10,000 ConfigMaps of 2 KB, reads the one of each pass, changes nothing, and asks for its next \
-            pass after 100 ms: always more than can be made. The peers call a function; Windlass makes a fresh sandbox for \
-            each pass, hands it the object, and throws it away.",
+    about: "A controller holds 10,000 ConfigMaps of 2 KB. Each pass reads one of them, changes nothing, and asks for \
+            its next pass after 100 ms. These are more passes than the machine can make. The peers call a function. \
+            Windlass creates a new sandbox for each pass, gives it the object, and drops the sandbox.",
     figures: &["passes a second", "CPU of a pass, µs"],
     charts: &[("bench-rerun.svg", "CPU of a pass, µs")],
     minutes: 3,

@@ -27,9 +27,9 @@ use crate::results::{Round, percentile};
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "ring",
     title: "Many controllers",
-    about: "Each of 100 controllers has a kind of its own, and copies the value of its object to that of the next. In one \
-            process the peers' controllers share all memory; Windlass runs 100 different plugins, each in a sandbox, with a \
-            Lease of its own.",
+    about: "Each of 100 controllers has a kind of its own, and copies the value of its object to the next object. The \
+            peers' controllers share all memory of one process. Windlass runs 100 different plugins, each in a sandbox \
+            and with a Lease of its own.",
     figures: &[
         "hop, p50, ms",
         "just turned: RSS, MiB",

@@ -13,10 +13,10 @@ use crate::results::{Round, percentile};
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "start",
     title: "From the start of a process to its first effect",
-    about: "One object of the first workload is there before the controller is. What is measured is the time from the start \
-            of the process until that object has its finalizer, its child and its status: configuration, discovery, the \
-            first lists, and for Windlass the plugin's compiled code, from its cache, and its Lease. A round is the median \
-            of 3 starts.",
+    about: "One object of the first workload exists before the controller starts. The time runs from the start of the \
+            process until that object has its finalizer, its child and its status. It includes configuration, \
+            discovery and the first lists. For Windlass, it also includes the Lease, and the plugin's compiled code \
+            from the cache. A round is the median of 3 starts.",
     figures: &["start to first object ready, ms"],
     charts: &[("bench-start.svg", "start to first object ready, ms")],
     minutes: 2,

@@ -14,10 +14,11 @@ use crate::results::Round;
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "steps",
     title: "The machinery by itself",
-    about: "Single steps in one thread, each done a thousand times: a key is added to the work queue, taken and handed back, \
-            while so many keys are in it (controller-runtime's default priority queue beside ours, which also keeps why a key \
-            is there); a worker hands its key back and takes the next while 100,000 wait; and what becomes of an object that a \
-            watch brings. `make bench-check` counts their instructions.",
+    about: "These are single steps in one thread, each done a thousand times. *Queue*: a key is added to the work \
+            queue, taken and handed back, while the queue holds so many keys. The peer is controller-runtime's default \
+            priority queue. The queue of Windlass also keeps why a key is there. *Dispatch*: a worker hands its key \
+            back and takes the next, while 100,000 wait. The other steps are those of an object that a watch delivers. \
+            `make bench-check` counts their instructions.",
     figures: &[
         "queue, 1 key, ns",
         "queue, 1,000 keys, ns",

@@ -19,9 +19,9 @@ use crate::results::{Round, percentile};
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "swap",
     title: "A hot swap",
-    about: "A file in the config folder is replaced while its plugin runs. What is measured is the time from the rename until \
-            the first call of the new version begins, in the middle of 20 swaps: with another document; with other code that \
-            the host has compiled before; and with code that it has never seen, so that it is compiled first.",
+    about: "A file in the config folder is replaced while its plugin runs. The time runs from the rename until the \
+            first call of the new version begins, as the median of 20 swaps. The file is another document, code that \
+            the host has compiled before, or code that it must compile first.",
     figures: &[
         "new document, ms",
         "code that is compiled, ms",

@@ -42,7 +42,11 @@ fn cell(row: &Row, rows: &[Row]) -> String {
     let [least, median, most] = [summary.least, summary.median, summary.most].map(number);
     let mut cell = format!("{median} ({least}–{most})");
     let first = rows.first().and_then(|first| first.summary.as_ref().ok());
-    if let Some(first) = first.filter(|_| row.contestant == Contestant::Windlass)
+    let is_compared = matches!(
+        row.contestant,
+        Contestant::Windlass | Contestant::WindlassPresent
+    );
+    if let Some(first) = first.filter(|_| is_compared)
         && first.median > 0.0
         && rows.len() > 1
     {

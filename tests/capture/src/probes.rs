@@ -51,8 +51,11 @@ fn path(groups: &Value, object: &Value) -> anyhow::Result<String> {
         Some(parts) => parts,
         None => ("", text("apiVersion")),
     };
-    let versions = groups.as_array().into_iter().flatten();
-    let versions = versions.filter(|found| found["name"] == group);
+    let versions = groups
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|found| found["name"] == group);
     let mut versions =
         versions.flat_map(|group| group["versions"].as_array().into_iter().flatten());
     let version = versions.find(|found| found["version"] == version);

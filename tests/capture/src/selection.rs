@@ -4,8 +4,8 @@
 /// kube-scheduler and kube-controller-manager wait for are served all the same.
 const NO_RESOURCES: [&str; 1] = ["componentstatuses"];
 
-/// Subresources that lead to a node: they are listed, and whoever calls them is told that there is none. What
-/// they take and answer is no object.
+/// Subresources that lead to a node: they are listed, and a caller is told that there is none. What
+/// they take and answer is not an object.
 const OF_NODES: [&str; 7] = [
     "nodes/proxy",
     "pods/attach",

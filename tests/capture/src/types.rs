@@ -139,21 +139,24 @@ fn references(schema: &Value, into: &mut Vec<String>) {
 fn without_texts(schema: &Value) -> Value {
     match schema {
         Value::Object(words) => {
-            let kept = words.iter().filter(|(word, _)| *word != "description");
-            let kept = kept.map(|(word, value)| {
-                let value = match value {
-                    Value::Object(fields) if word == "properties" => {
-                        let fields = fields.iter();
-                        fields
-                            .map(|(name, field)| (name.clone(), without_texts(field)))
-                            .collect()
-                    }
-                    // A value, not a schema.
-                    _ if word == "default" => value.clone(),
-                    _ => without_texts(value),
-                };
-                (word.clone(), value)
-            });
+            let kept =
+                words
+                    .iter()
+                    .filter(|(word, _)| *word != "description")
+                    .map(|(word, value)| {
+                        let value = match value {
+                            Value::Object(fields) if word == "properties" => {
+                                let fields = fields.iter();
+                                fields
+                                    .map(|(name, field)| (name.clone(), without_texts(field)))
+                                    .collect()
+                            }
+                            // A value, not a schema.
+                            _ if word == "default" => value.clone(),
+                            _ => without_texts(value),
+                        };
+                        (word.clone(), value)
+                    });
             Value::Object(kept.collect())
         }
         Value::Array(parts) => parts.iter().map(without_texts).collect(),

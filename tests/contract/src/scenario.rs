@@ -132,7 +132,7 @@ impl Scenario {
     /// Parses one file's text.
     ///
     /// # Errors
-    /// It is no scenario; the error says why.
+    /// It is not a scenario; the error says why.
     pub fn parse(row: &str, name: &str, text: &str) -> Result<Self> {
         let raw: RawScenario = crate::yaml::one(text)?;
         ensure!(
@@ -164,7 +164,7 @@ impl Scenario {
 /// Reads every scenario under a folder, by row and name.
 ///
 /// # Errors
-/// A file cannot be read or is no scenario.
+/// A file cannot be read or is not a scenario.
 pub fn read_all(folder: &Path) -> Result<Vec<Scenario>> {
     let mut scenarios = Vec::new();
     for row in sorted(folder)?.into_iter().filter(|path| path.is_dir()) {

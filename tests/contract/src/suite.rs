@@ -58,7 +58,7 @@ pub fn folder() -> PathBuf {
 /// Every scenario.
 ///
 /// # Errors
-/// A file is no scenario.
+/// A file is not a scenario.
 pub fn scenarios() -> Result<Vec<Scenario>> {
     read_all(&folder().join("scenarios"))
 }

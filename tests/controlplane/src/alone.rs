@@ -1,6 +1,6 @@
 //! One API server as a process of its own, for suites that bring their own clients and controllers.
 //!
-//! - RBAC is on, and whoever has the kubeconfig is an administrator.
+//! - RBAC is on, and anyone who has the kubeconfig is an administrator.
 //! - It ends with the process that serves it.
 
 use std::convert::Infallible;

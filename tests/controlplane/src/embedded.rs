@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{self, Poll};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,6 +18,7 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use parking_lot::Mutex;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tower_service::Service;
@@ -129,7 +130,7 @@ impl Embedded {
 
     /// What the server was asked so far.
     pub(crate) fn audit(&self) -> Vec<AuditEvent> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen.lock();
         seen.clone()
     }
 
@@ -198,7 +199,7 @@ impl Service<Request<Incoming>> for Recorded {
                 code: Some(response.status().as_u16()),
             });
             event.reached = MicroTime(clock.wall());
-            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = seen.lock();
             event.audit_id = seen.len().to_string();
             seen.push(event);
             Ok(response)

@@ -21,7 +21,7 @@ pub enum Identity {
     },
     /// A user whose client certificate ended in the past.
     Expired(String),
-    /// Whoever a bearer token stands for, such as a service account.
+    /// The user whom a bearer token stands for, such as a service account.
     Token(String),
     /// Nobody.
     Anonymous,

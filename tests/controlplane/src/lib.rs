@@ -12,7 +12,7 @@
 //! `assets` finds the binaries or has `build` make them; `start` brings them up with what `flags` and
 //! `certificates` say, as children that `process` never lets outlive us; [`ControlPlane`] hands out
 //! kubeconfigs, kubectl and the audit log. A [`FaultProxy`] before it loses, holds and spoils requests,
-//! and kills whoever sends them at a point a test chooses. [`alone`] is an API server for other suites. [`table`] is how `make measure` shows figures.
+//! and kills their sender at a point that a test chooses. [`alone`] is an API server for other suites. [`table`] is how `make measure` shows figures.
 
 pub mod alone;
 mod apply;

@@ -56,7 +56,7 @@ pub struct FaultProxy {
 }
 
 impl FaultProxy {
-    /// Starts a proxy that shows the credentials of `identity` to the API server, whoever connects.
+    /// Starts a proxy that shows the credentials of `identity` to the API server, for every client.
     /// With [`Identity::Anonymous`] clients show their own bearer tokens.
     ///
     /// # Errors

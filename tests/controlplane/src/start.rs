@@ -5,13 +5,13 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::bail;
 use hyper::Request;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::{Api, Client};
+use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use crate::assets::Assets;
@@ -22,7 +22,7 @@ use crate::flags::Site;
 use crate::process::Guarded;
 
 /// How long each server may take; a loaded machine is slow, a broken server exits.
-const DEADLINE: Duration = Duration::from_secs(90);
+const DEADLINE: Duration = Duration::from_secs(180);
 /// How often a lost race for a port is forgiven.
 const ATTEMPTS: usize = 5;
 
@@ -53,7 +53,7 @@ impl Started {
     /// The ids of etcd, the API server and, if there is one, the controller manager.
     pub(crate) fn process_ids(&self) -> Vec<u32> {
         let apiserver = self.apiserver.lock();
-        let apiserver = apiserver.unwrap_or_else(PoisonError::into_inner).id();
+        let apiserver = apiserver.id();
         let manager = self.manager.as_ref().map(Guarded::id);
         [self.etcd.id(), apiserver]
             .into_iter()
@@ -67,7 +67,7 @@ impl Started {
         let start = || Guarded::start(&assets.kube_apiserver, &site.kube_apiserver(), folder);
         {
             let apiserver = self.apiserver.lock();
-            let mut apiserver = apiserver.unwrap_or_else(PoisonError::into_inner);
+            let mut apiserver = apiserver;
             apiserver.kill();
             *apiserver = start()?;
         }

@@ -121,7 +121,7 @@ pub fn rbac(config: &Path, more: &[&str]) -> Result<Output> {
 /// The YAML documents of a text.
 ///
 /// # Errors
-/// It is no YAML.
+/// It is not YAML.
 pub fn documents(text: &str) -> Result<Vec<Value>> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text)?;
     Ok(documents)
@@ -153,8 +153,8 @@ async fn apply(objects: &[Value], namespace: &str) -> Result<()> {
     Ok(())
 }
 
-/// Asks whether the account in `namespace` has what the first rule of `role` says; `None` if it is no
-/// role.
+/// Asks whether the account in `namespace` has what the first rule of `role` says; `None` if it is not
+/// a role.
 fn review(role: &Value, namespace: &str) -> Option<SubjectAccessReview> {
     let first = |field: &str| {
         let list = role.pointer(&format!("/rules/0/{field}"))?;

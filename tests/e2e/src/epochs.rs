@@ -34,8 +34,10 @@ impl Epochs {
     /// Judges the Lease `name` in `namespace`, and the writes of all users who are in a [`group`].
     pub fn of(audit: &[AuditEvent], namespace: &str, name: &str) -> Self {
         let epochs = epochs(audit, namespace, name);
-        let writes = audit.iter().filter(|event| is_plugins_write(event));
-        let writes = writes.filter_map(|event| Some((event, host_of(event)?)));
+        let writes = audit
+            .iter()
+            .filter(|event| is_plugins_write(event))
+            .filter_map(|event| Some((event, host_of(event)?)));
         let mut judged = Self {
             holders: epochs
                 .iter()

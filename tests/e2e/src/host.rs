@@ -4,9 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use windlass_controlplane::eventually;
@@ -35,7 +36,7 @@ pub fn windlass_alone(arguments: &[&str]) -> Result<Output> {
     command.output().context("cannot start the host's program")
 }
 
-/// The settings of whoever runs the tests are not the host's.
+/// The host does not get the settings of the person who runs the tests.
 pub(crate) fn without_settings(command: &mut Command) {
     for name in [
         "KUBECONFIG",
@@ -183,7 +184,7 @@ impl Host {
                     .and_then(|fields| fields.get("message")?.as_str());
                 let message = message.unwrap_or(&line).to_owned();
                 let fields = parsed.unwrap_or_default();
-                let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut lines = lines.lock();
                 lines.push(Line { message, fields });
             }
         });
@@ -238,19 +239,19 @@ impl Host {
     /// It did not end in time.
     pub async fn ended(&self) -> Result<ExitStatus> {
         eventually(DEADLINE, "the host ends", async || {
-            Ok(self.process.child().try_wait()?)
+            Ok(self.process.child.lock().try_wait()?)
         })
         .await
     }
 
     /// Whether it runs.
     pub fn is_running(&self) -> bool {
-        matches!(self.process.child().try_wait(), Ok(None))
+        matches!(self.process.child.lock().try_wait(), Ok(None))
     }
 
     /// The log so far.
     pub fn log(&self) -> Vec<Line> {
-        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = self.log.lock();
         log.clone()
     }
 
@@ -292,7 +293,7 @@ impl Host {
 
     /// The process id.
     pub fn id(&self) -> u32 {
-        self.process.child().id()
+        self.process.child.lock().id()
     }
 }
 
@@ -300,11 +301,7 @@ impl Process {
     fn kill(&self) {
         // The group holds the waiting shell as well, so its id is ours even if the host is gone.
         let _ = kill_process_group(self.group, Signal::KILL);
-        let _ = self.child().wait();
-    }
-
-    fn child(&self) -> MutexGuard<'_, Child> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+        let _ = self.child.lock().wait();
     }
 }
 

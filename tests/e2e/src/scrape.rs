@@ -26,7 +26,7 @@ impl Scrape {
     /// The sum of all series whose whole name and labels match `series`; `None` if there is none.
     ///
     /// # Errors
-    /// It is no regular expression.
+    /// It is not a regular expression.
     pub fn sum(&self, series: &str) -> Result<Option<f64>> {
         let series = Regex::new(&format!("^(?:{series}) ([0-9.e+-]+)"))?;
         let value = |line: &str| {

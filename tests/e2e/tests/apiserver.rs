@@ -79,7 +79,7 @@ async fn the_kubeconfig_is_there_while_its_server_serves() {
     assert_eq!(second.line(), "");
     let (code, said) = second.end();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("that still runs: end that one"), "{said}");
+    assert!(said.contains("that still runs: stop it"), "{said}");
     map_is_written(&file, "two").await;
 
     // Killed, it leaves its file, which the next one may replace.
@@ -102,6 +102,9 @@ fn a_file_of_somebody_else_is_not_touched() {
     std::fs::write(&file, "apiVersion: v1\n").unwrap();
     let (code, said) = Server::start(&file).end();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("not from windlass apiserver"), "{said}");
+    assert!(
+        said.contains("windlass apiserver did not write it"),
+        "{said}"
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "apiVersion: v1\n");
 }

@@ -102,9 +102,11 @@ fn verbs() -> Vec<String> {
     let (_, help, _) = windlass(&["--help"]);
     let (_, rest) = help.split_once("Commands:\n").unwrap();
     let (list, _) = rest.split_once("\n\n").unwrap();
-    let words = list.lines().filter_map(|line| line.strip_prefix("  "));
-    let words = words.filter(|line| !line.starts_with(' '));
-    let words = words.filter_map(|line| line.split_whitespace().next());
+    let words = list
+        .lines()
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(|line| line.split_whitespace().next());
     words
         .filter(|word| *word != "help")
         .map(str::to_owned)
@@ -124,8 +126,8 @@ fn every_command_explains_itself_in_the_same_way() {
             "\nUsage: windlass ",
             "\nGlobal options:\n",
             "\nExit codes: ",
-        ];
-        let places = places.map(|part| help.find(part).unwrap_or_else(|| panic!("{part}: {help}")));
+        ]
+        .map(|part| help.find(part).unwrap_or_else(|| panic!("{part}: {help}")));
         assert!(places.is_sorted(), "{verb}: {help}");
         for line in help.lines() {
             assert!(line.chars().count() <= 100, "{verb}: {line}");
@@ -209,7 +211,7 @@ fn a_component_says_what_it_is_without_a_cluster() {
     for line in [
         "greeter 0.1.0   ",
         "RECONCILES Greeting of examples.windlass.dev/v1",
-        "           finalizes: an object waits for it before it goes",
+        "           finalizes: an object is deleted only after finalize is done",
         "NEEDS      ",
         "deployments.apps: ",
         "greetings.examples.windlass.dev/status: patch",

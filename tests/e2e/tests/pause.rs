@@ -7,7 +7,7 @@ use windlass_e2e::{
     windlass_alone,
 };
 use windlass_host::status::Status;
-use windlass_host::why::{Answer, PluginAnswer};
+use windlass_host::why::{Explanation, PluginAnswer};
 
 const PORT: &str = "--admin-bind-address=127.0.0.1:0";
 
@@ -25,7 +25,7 @@ async fn why(host: &Host, namespace: &str) -> Result<PluginAnswer> {
     let url = format!("--admin-url=http://{}", host.serves("status").await?);
     let arguments = ["why", "greeting/ada", "-n", namespace, "-o", "json", &url];
     let said = windlass_alone(&arguments)?;
-    let answer: Answer = serde_json::from_slice(&said.stdout)?;
+    let answer: Explanation = serde_json::from_slice(&said.stdout)?;
     answer.plugins.into_iter().next().context("no plugin")
 }
 

@@ -172,9 +172,10 @@ async fn probes_say_that_a_host_lives_and_whether_its_plugins_do_their_work() ->
         let want = format!("[+]plugin/greeter ok: {state}");
         eventually(DEADLINE, &want, async || {
             let (status, text) = ask(&probes, "/readyz?verbose")?;
-            match status == 200 && text.contains(&want) {
-                true => Ok(Some(())),
-                false => anyhow::bail!("{status} {text}"),
+            if status == 200 && text.contains(&want) {
+                Ok(Some(()))
+            } else {
+                anyhow::bail!("{status} {text}")
             }
         })
         .await?;

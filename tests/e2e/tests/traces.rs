@@ -1,7 +1,7 @@
 //! Traces, as a collector gets them.
 
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use axum::Router;
@@ -13,6 +13,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
+use parking_lot::Mutex;
 use prost::Message;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -48,7 +49,7 @@ impl Collector {
         let Ok(request) = ExportTraceServiceRequest::decode(body) else {
             return StatusCode::BAD_REQUEST;
         };
-        let mut taken = collector.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = collector.0.lock();
         for of_resource in request.resource_spans {
             taken.resources = of_resource.resource.unwrap_or_default().attributes;
             for of_scope in of_resource.scope_spans {
@@ -59,12 +60,12 @@ impl Collector {
     }
 
     fn spans(&self) -> Vec<Span> {
-        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = self.0.lock();
         taken.spans.clone()
     }
 
     fn resource(&self, key: &str) -> String {
-        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = self.0.lock();
         attribute(&taken.resources, key)
     }
 
@@ -214,7 +215,7 @@ async fn a_collector_that_is_away_costs_one_line_and_no_pass() -> Result<()> {
     let plugins = Plugins::new(&cluster.namespace)?;
     let plugins = plugins.written_in(Greeter::Rust).greeter()?;
     let account = Account::new(&cluster.namespace, plugins.folder())?;
-    // Whoever comes there is sent away.
+    // Clients that come there are sent away.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let nobody = listener.local_addr()?;
     tokio::spawn(async move { while listener.accept().await.is_ok() {} });

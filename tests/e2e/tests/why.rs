@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use windlass_e2e::variant::{component, put, relay};
 use windlass_e2e::{ALL, Cluster, DEADLINE, Host, Plugins, Scene, eventually, windlass_alone};
-use windlass_host::why::{Answer, PluginAnswer};
+use windlass_host::why::{Explanation, PluginAnswer};
 
 const PORT: &str = "--admin-bind-address=127.0.0.1:0";
 
@@ -21,7 +21,7 @@ async fn why(host: &Host, namespace: &str, object: &str, output: &str) -> Result
 /// What the one plugin says that reconciles the object.
 async fn said(host: &Host, namespace: &str, object: &str) -> Result<PluginAnswer> {
     let text = why(host, namespace, object, "json").await?;
-    let answer: Answer = serde_json::from_str(&text)?;
+    let answer: Explanation = serde_json::from_str(&text)?;
     let is_why = answer.kind == "Why" && answer.api_version == "windlass.dev/v1alpha1";
     ensure!(is_why && answer.plugins.len() == 1, "{text}");
     answer.plugins.into_iter().next().context("no plugin")
@@ -263,7 +263,7 @@ async fn of_an_object_that_has_left_the_selector_it_says_what_is_left_on_it() ->
     // It is found without its namespace, too.
     let url = format!("--admin-url=http://{}", host.serves("status").await?);
     let said = windlass_alone(&["why", "greeting/ada", "-o", "json", &url])?;
-    let answer: Answer = serde_json::from_slice(&said.stdout)?;
+    let answer: Explanation = serde_json::from_slice(&said.stdout)?;
     ensure!(
         answer.object.namespace.as_deref() == Some(namespace),
         "{answer:#?}"

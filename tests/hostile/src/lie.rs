@@ -85,7 +85,7 @@ pub(crate) fn deep(_: &Primary) -> Outcome {
     Ok(Action::AwaitChange)
 }
 
-/// Patches with what is no patch; fails if the host takes any of it for one.
+/// Patches with what is not a patch; fails if the host takes any of it for one.
 pub(crate) fn patch(primary: &Primary) -> Outcome {
     let target = primary.config_map("patched");
     for text in [

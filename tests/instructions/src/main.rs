@@ -1,4 +1,4 @@
-//! `make bench-check`: what each scene of the machinery ([`windlass_host::measured`]) executes, counted by Valgrind's callgrind and
+//! `make bench-check`: what each scene of the machinery ([`windlass_host::benchmarks`]) executes, counted by Valgrind's callgrind and
 //! held against `baseline.json`. Counts of one build differ by less than a hundredth, however busy the machine is.
 //!
 //! gungraun does this as a framework; it keeps its baselines in `target`, wants a second program in the same version,
@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use tikv_jemallocator::Jemalloc;
 use windlass_controlplane::table::row;
-use windlass_host::measured::{SCENES, Set, scene};
+use windlass_host::benchmarks::{SCENES, Set, scene};
 
 use crate::baseline::Baseline;
 
@@ -75,9 +75,10 @@ fn main() -> Result<ExitCode> {
     if !is_well {
         eprintln!("if that is right: make bench-baseline, and say why in the commit");
     }
-    Ok(match is_well {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if is_well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 

@@ -106,6 +106,19 @@ pub fn wrong(folder: &Path) -> Vec<String> {
     wrong
 }
 
+/// The lines of `text` with a `select!` that takes its branches in an order of chance: one without `biased`.
+pub fn unbiased(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let starts = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.contains("select! {") && !line.trim_start().starts_with("//"));
+    starts
+        .filter(|(at, _)| lines.get(at + 1).map(|line| line.trim()) != Some("biased;"))
+        .map(|(at, _)| at + 1)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +134,18 @@ mod tests {
         for crate_ in ["host/src", "host/cli/src", "host/apiserver/src"] {
             assert_eq!(wrong(&folder(crate_)), Vec::<String>::new(), "{crate_}");
         }
+    }
+
+    #[test]
+    fn select_takes_its_branches_in_their_order() {
+        for crate_ in ["host/src", "host/cli/src", "host/apiserver/src"] {
+            for path in sources(&folder(crate_)) {
+                let text = fs::read_to_string(&path).unwrap();
+                assert_eq!(unbiased(&text), Vec::<usize>::new(), "{}", path.display());
+            }
+        }
+        let text = "tokio::select! {\n    biased;\n}\n// select! {\nselect! {\n    _ = a => {}\n}";
+        assert_eq!(unbiased(text), [5]);
     }
 
     #[test]

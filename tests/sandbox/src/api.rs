@@ -10,11 +10,12 @@ mod route;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, Request, Response};
 use kube::client::Body;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use windlass_sdk::testing::FakeCluster;
 use windlass_sdk::{Code, DeleteOptions, ListQuery, Patch};
@@ -155,8 +156,11 @@ impl FakeApi {
         let start = number("continue").unwrap_or(0);
         let end = start.saturating_add(number("limit").unwrap_or(usize::MAX));
         let token = (end < all.len()).then(|| end.to_string());
-        let page = all.into_iter().skip(start).take(end - start);
-        let page = page.map(|item| self.with_managed_fields(item));
+        let page = all
+            .into_iter()
+            .skip(start)
+            .take(end - start)
+            .map(|item| self.with_managed_fields(item));
         object(kinds::list(&place.kind, page, token))
     }
 
@@ -296,5 +300,5 @@ impl FakeApi {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

@@ -23,8 +23,9 @@ const BOMBS: [(&str, Code, usize, usize); 7] = [
 /// # Errors
 /// The contract cannot be read.
 pub fn short() -> anyhow::Result<Vec<(String, Vec<u8>)>> {
-    let bombs = BOMBS.into_iter();
-    let bombs = bombs.map(|(name, code, few, _)| Ok((name.to_owned(), with_items(&code(few))?)));
+    let bombs = BOMBS
+        .into_iter()
+        .map(|(name, code, few, _)| Ok((name.to_owned(), with_items(&code(few))?)));
     bombs.collect()
 }
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, bail};
+use parking_lot::Mutex;
 
 use crate::javascript;
 
@@ -29,7 +29,7 @@ pub fn target() -> PathBuf {
 /// # Errors
 /// It cannot be built. What the compiler had to say is on standard error, as it came.
 pub fn guest(package: &str) -> anyhow::Result<PathBuf> {
-    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut built = BUILT.lock();
     let built = built.get_or_insert_default();
     if let Some(path) = built.get(package) {
         return Ok(path.clone());

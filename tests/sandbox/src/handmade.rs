@@ -41,7 +41,7 @@ pub fn functions(interface: &str) -> anyhow::Result<Vec<String>> {
 /// A component that fits the contract `wit`, whose every function traps.
 ///
 /// # Errors
-/// `wit` is no contract with a world `plugin`.
+/// `wit` is not a contract with a world `plugin`.
 pub fn empty(wit: &str) -> anyhow::Result<Vec<u8>> {
     let (resolve, world) = world(wit)?;
     encode(

@@ -1,4 +1,4 @@
-//! A host without a cluster: engine, door and Events as in production, but no informers.
+//! A host without a cluster: engine, cluster access and Events as in production, but no informers.
 
 use std::sync::Arc;
 
@@ -11,13 +11,12 @@ use windlass_host::api::{Api, Discovery};
 use windlass_host::controller::{FinalizerPatch, settle_finalizer};
 use windlass_host::events::Recorder;
 use windlass_host::flowcontrol::Throttled;
-use windlass_host::grants::{Grants, Used};
+use windlass_host::grants::Grants;
 use windlass_host::manifest::Limits;
 use windlass_host::object::{Key, Object, finalizer_of};
-use windlass_host::plugin::cluster::{Call, CapturedWrites, ClusterAccess, Primary, Writes};
+use windlass_host::plugin::cluster::{AccessMeans, Call, ClusterAccess, Primary, WriteMode};
 use windlass_host::plugin::{
-    Action, Called, Cancel, Compiler, HostCalls, LoadError, Measures, Plugin, Progress, Request,
-    Sandboxes,
+    Action, Called, Cancel, Compiler, LoadError, Plugin, Progress, Request, Sandboxes,
 };
 use windlass_host::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
 use windlass_host::view::View;
@@ -35,8 +34,8 @@ pub struct House {
     pub api: FakeApi,
     /// What all its plugins share.
     pub sandboxes: Arc<Sandboxes>,
-    /// The door to the API server.
-    pub door: Api,
+    /// The connection to the API server.
+    pub cluster: Api,
     discovery: Arc<Discovery>,
     events: Recorder,
     seams: Seams,
@@ -45,13 +44,13 @@ pub struct House {
     guests: Option<Runtime>,
 }
 
-/// A plugin in a [`House`], with its own door, as its controller would hold it.
+/// A plugin in a [`House`], with its own [`ClusterAccess`], as its controller would hold it.
 pub struct Tenant {
     /// The plugin.
     pub plugin: Plugin,
     /// Stops every call of the plugin: the host is shutting down.
     pub cancel: Cancel,
-    door: Arc<ClusterAccess>,
+    cluster: Arc<ClusterAccess>,
     api: FakeApi,
 }
 
@@ -81,15 +80,15 @@ impl House {
     fn new(api: FakeApi, clock: Clock, spawn: Spawn, threads: usize) -> anyhow::Result<Self> {
         let rng = Rng::seeded(1);
         let seams = Seams { clock, rng, spawn };
-        let door = Api::new(api.client(), seams.clone());
-        let (events, writer) = Recorder::start(door.clone(), &seams, "test");
+        let cluster = Api::new(api.client(), seams.clone());
+        let (events, writer) = Recorder::start(cluster.clone(), &seams, "test");
         let sandboxes = Sandboxes::new(seams.clone(), threads, BUDGET, Compiler::Here);
         Ok(Self {
             sandboxes: sandboxes.map_err(|error| anyhow::anyhow!("{error:#}"))?,
-            discovery: Arc::new(Discovery::new(door.clone(), clock)),
+            discovery: Arc::new(Discovery::new(cluster.clone(), clock)),
             cache: CodeCache::open(&guests::target().join("code"))?,
             api,
-            door,
+            cluster,
             events,
             seams,
             _writer: writer,
@@ -118,7 +117,7 @@ impl House {
             .await
     }
 
-    /// Gives a plugin its door.
+    /// Gives a plugin its access to the cluster.
     ///
     /// # Errors
     /// Its primary kind is not served.
@@ -126,27 +125,17 @@ impl House {
         let (version, kind) = (&plugin.description.api_version, &plugin.description.kind);
         let primary = self.discovery.by_kind(version, kind).await?;
         let primary = primary.with_context(|| format!("{kind} of {version} is not served"))?;
-        let view = View::unwatched(plugin.description.outlook(&plugin.name, primary));
-        let door = ClusterAccess {
-            plugin: plugin.name.clone(),
-            api: self.door.clone(),
+        let view = View::unwatched(plugin.description.watch_spec(&plugin.name, primary));
+        let means = AccessMeans {
+            api: self.cluster.clone(),
             discovery: self.discovery.clone(),
-            used: Used::default(),
-            calls: HostCalls::default(),
-            measures: Measures::default(),
-            throttled: Throttled::default(),
-            grants,
-            view: Arc::new(view),
             events: self.events.clone(),
-            account: plugin.account().clone(),
-            api_calls: plugin.limits().api_calls,
-            writes: Writes::Sent,
-            sheet: CapturedWrites::default(),
         };
+        let cluster = ClusterAccess::of(&plugin, grants, Arc::new(view), means, WriteMode::Sent);
         Ok(Tenant {
             plugin,
             cancel: Cancel::default(),
-            door: Arc::new(door),
+            cluster: Arc::new(cluster),
             api: self.api.clone(),
         })
     }
@@ -182,7 +171,7 @@ impl Tenant {
         if matches!(called.answer, Ok(Progress::Done)) {
             let finalizer = finalizer_of(&self.plugin.name);
             settle_finalizer(
-                &self.door.api,
+                &self.cluster.api,
                 &primary,
                 &object.metadata,
                 &finalizer,
@@ -195,7 +184,7 @@ impl Tenant {
 
     /// What the plugin waited for, and what it lost.
     pub fn throttled(&self) -> &Throttled {
-        &self.door.throttled
+        &self.cluster.throttled
     }
 
     async fn call(&self, namespace: &str, name: &str) -> anyhow::Result<(Request, Call, Object)> {
@@ -207,7 +196,7 @@ impl Tenant {
         let found = self.api.cluster().get(&target);
         let object = found.map_err(|code| anyhow::anyhow!("{target}: {code}"))?;
         let object = Object::new(&object).context("the primary has no name")?;
-        let resource = self.door.discovery.by_kind(version, kind).await?;
+        let resource = self.cluster.discovery.by_kind(version, kind).await?;
         let resource = resource.context("the primary's kind is not served any more")?;
         let primary = Primary {
             key: Key::new(Some(namespace), name),
@@ -215,9 +204,9 @@ impl Tenant {
             resource: resource.clone(),
         };
         let request = Request {
-            object: self.door.view.show(&resource, &object),
+            object: self.cluster.view.show(&resource, &object),
             attempt: 0,
         };
-        Ok((request, Call::new(self.door.clone(), primary), object))
+        Ok((request, Call::new(self.cluster.clone(), primary), object))
     }
 }

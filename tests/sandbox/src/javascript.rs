@@ -102,9 +102,10 @@ fn newest_below(folder: &Path) -> Result<SystemTime> {
     let mut newest = changed(folder)?;
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        let time = match path.is_dir() {
-            true => newest_below(&path)?,
-            false => changed(&path)?,
+        let time = if path.is_dir() {
+            newest_below(&path)?
+        } else {
+            changed(&path)?
         };
         newest = newest.max(time);
     }

@@ -1,8 +1,9 @@
 //! What the host logs, kept for tests to look at.
 
 use std::fmt::Debug;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::Once;
 
+use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -31,14 +32,14 @@ static LINES: Mutex<Vec<Line>> = Mutex::new(Vec::new());
 pub fn keep() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Whoever was faster than us shows lines elsewhere, and tests that look for them fail.
+        // If another task was faster, lines go elsewhere, and tests that look for them fail.
         let _ = tracing_subscriber::registry().with(Keep).try_init();
     });
 }
 
 /// The lines about a primary. Tests run at once: each has primaries of its own.
 pub fn about(object: &str) -> Vec<Line> {
-    let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
+    let lines = LINES.lock();
     let about = lines.iter().filter(|line| line.object == object);
     about.cloned().collect()
 }
@@ -60,10 +61,7 @@ impl<S: Subscriber> Layer<S> for Keep {
             fields: String::new(),
         };
         event.record(&mut line);
-        LINES
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(line);
+        LINES.lock().push(line);
     }
 }
 

@@ -23,25 +23,25 @@ pub async fn happen(world: Arc<World>, fault: Fault) {
     let span = Duration::from_secs(fault.size);
     match fault.what {
         What::LeaseDeaf => {
-            world.door.deafen(span);
+            world.network.deafen(span);
             world.clock.sleep(span).await;
         }
         What::Busy => {
-            world.door.engage(span);
+            world.network.engage(span);
             world.clock.sleep(span).await;
         }
         What::LeaseDeleted => delete_lease(&world),
         What::Freeze => freeze(&world, span).await,
         What::Partition => {
             if let Some(victim) = world.victim() {
-                world.door.cut_off(&victim.name, span);
+                world.network.cut_off(&victim.name, span);
                 world.clock.sleep(span).await;
             }
         }
         What::Outage => {
             if let Some(victim) = world.victim() {
-                world.door.cut_off(&victim.name, span);
-                world.door.break_streams(&victim.name);
+                world.network.cut_off(&victim.name, span);
+                world.network.break_streams(&victim.name);
                 user::spoil(&world);
                 world.clock.sleep(span).await;
                 world.server.store().compact();
@@ -49,15 +49,15 @@ pub async fn happen(world: Arc<World>, fault: Fault) {
         }
         What::Takeover => {
             let Some(victim) = world.victim() else { return };
-            world.door.muffle(&victim.name, span);
+            world.network.muffle(&victim.name, span);
             world.clock.sleep(Duration::from_secs(1)).await;
             victim.process.kill();
             world.clock.sleep(span).await;
         }
         What::OldServer => {
             if let Some(victim) = world.victim() {
-                world.door.break_streams(&victim.name);
-                world.door.grow_old(&world.server, fault.size);
+                world.network.break_streams(&victim.name);
+                world.network.grow_old(&world.server, fault.size);
             }
         }
         What::Rolling => rolling(&world, span).await,
@@ -164,7 +164,7 @@ pub fn fight(world: &World, path: &str) {
     let patch = match path {
         // Notes are the user's.
         path if path.contains("/note-") => return,
-        // Nobody owns it, and whoever applied it puts it back.
+        // Nobody owns it, and the plugin that applied it puts it back.
         path if path.contains(&format!("/{}", world.which.entry())) => {
             let field = match world.which {
                 Which::Greeter => "text",

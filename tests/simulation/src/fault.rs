@@ -9,7 +9,7 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use windlass_apiserver::faults;
 
-use crate::door::Class;
+use crate::network::Class;
 
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ whats! {
     /// After `at` ms the watches of the host that writes break off and cannot be resumed, and the next lists show
     /// the state of `size` revisions ago.
     OldServer = "old-server",
-    /// After `at` ms whoever stands by hears nothing of its watches for `size` seconds; a second later the host that
+    /// After `at` ms the host on standby hears nothing of its watches for `size` seconds; a second later the host that
     /// writes dies.
     Takeover = "takeover",
     /// After `at` ms the hosts are restarted one after the other, every `size` seconds.

@@ -3,17 +3,17 @@
 //! ```text
 //! case     a seed, a script, faults          -> run      the phases: trouble, healing, rest
 //! script   what the user does                -> user
-//! fault    what goes wrong                   -> door (at requests), deeds (at some time)
+//! fault    what goes wrong                   -> network (at requests), deeds (at some time)
 //! world    the server, the hosts (replica, by their wire to the server), time
 //! trace    what happened, with the logs      -> oracle   what is wrong with it
 //! ```
 
 pub mod days;
 pub mod deeds;
-pub mod door;
 pub mod fault;
 pub mod kit;
 pub mod logs;
+pub mod network;
 pub mod oracle;
 pub mod panics;
 pub mod replica;

@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
@@ -43,7 +44,7 @@ impl Logs {
 
     fn who(&self) -> Arc<str> {
         let innermost = ENTERED.with_borrow(|entered| entered.last().copied());
-        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = self.names.lock();
         let index = innermost.and_then(|id| usize::try_from(id).ok()?.checked_sub(1));
         let name = index.and_then(|index| names.get(index));
         name.cloned().unwrap_or_else(|| "nobody".into())
@@ -67,7 +68,7 @@ impl Subscriber for Logs {
         let mut fields = Fields::default();
         span.record(&mut fields);
         let name = fields.0.into_iter().next().map(|(_, name)| name);
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = self.names.lock();
         names.push(name.unwrap_or_default().into());
         Id::from_u64(names.len() as u64)
     }

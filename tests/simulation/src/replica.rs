@@ -1,4 +1,4 @@
-//! A place for a host: whoever dies there is followed by another.
+//! A place for a host: when the host there dies, another follows.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -14,8 +14,8 @@ use windlass_host::informer::{Informers, Settings};
 use windlass_host::metrics::Metrics;
 use windlass_host::plugin::Sandboxes;
 use windlass_host::seams::{Process, Rng, Seams, Spawn};
-use windlass_host::shutdown::{Phase, advance};
-use windlass_host::source::{Folder, Watch};
+use windlass_host::shutdown::{ShutdownPhase, advance};
+use windlass_host::source::{Folder, FolderWatch};
 
 use crate::kit::{Kit, folder};
 use crate::logs;
@@ -38,7 +38,7 @@ pub struct Alive {
     /// Its config folder.
     pub folder: mpsc::UnboundedSender<Folder>,
     /// Stops it.
-    pub phase: watch::Sender<Phase>,
+    pub phase: watch::Sender<ShutdownPhase>,
     /// Where its guests run.
     pub sandboxes: Arc<Sandboxes>,
     /// The host, once it is made.
@@ -67,7 +67,7 @@ pub async fn keep(world: Arc<World>, index: usize) {
         if let Some(place) = world.hosts().get_mut(index) {
             *place = None;
         }
-        if *alive.phase.borrow() >= Phase::Drain && world.is_closing() {
+        if *alive.phase.borrow() >= ShutdownPhase::Drain && world.is_closing() {
             return;
         }
         let pause = 1000 + world.below(4000);
@@ -88,7 +88,7 @@ fn prepare(
         spawn,
     };
     let (send, folders) = mpsc::unbounded_channel();
-    let (phase, _) = watch::channel(Phase::Run);
+    let (phase, _) = watch::channel(ShutdownPhase::Run);
     let alive = Alive {
         sandboxes: world.kit.sandboxes(seams),
         name,
@@ -136,9 +136,10 @@ async fn live(
         sandboxes: alive.sandboxes,
         cache: Kit::code_cache()?,
         last_good: world.last_good(),
-        quarantine: match world.shares_crashes() {
-            true => Quarantine::of(Crashes::in_memory()),
-            false => Quarantine::default(),
+        quarantine: if world.shares_crashes() {
+            Quarantine::of(Crashes::in_memory())
+        } else {
+            Quarantine::default()
         },
         namespace: NAMESPACE.to_owned(),
         identity: alive.name.to_string(),
@@ -146,7 +147,7 @@ async fn live(
         grace: GRACE,
         records,
         metrics: Metrics::default(),
-        insights: ControllerHandles::default(),
+        handles: ControllerHandles::default(),
         failures: None,
     });
     let _ = alive.host.set(Arc::downgrade(&host));
@@ -161,14 +162,14 @@ async fn live(
     });
     let phases = alive.phase.subscribe();
     let first = folder(&world.plugin());
-    host.run(Watch::by_hand(held), first, &alive.phase, &phases)
+    host.run(FolderWatch::by_hand(held), first, &alive.phase, &phases)
         .await
 }
 
 impl Alive {
     /// Tells it to stop, and waits for it.
     pub async fn stop(&self, world: &World) {
-        advance(&self.phase, Phase::Drain);
+        advance(&self.phase, ShutdownPhase::Drain);
         while world.process(&self.name).is_some() {
             world.clock.sleep(Duration::from_millis(100)).await;
         }

@@ -16,10 +16,10 @@ use windlass_host::bugs::{self, Bug};
 use windlass_host::controller;
 
 use crate::deeds;
-use crate::door::Class;
 use crate::fault::Fault;
 use crate::kit::Kit;
 use crate::logs::Logs;
+use crate::network::Class;
 use crate::panics;
 use crate::replica;
 use crate::script::{self, Action};
@@ -166,9 +166,9 @@ impl Case {
             which: self.which,
             grants: world.kit.plugin(self.which).grants.clone(),
             sent: Class::ALL
-                .map(|class| (class, world.door.seen(class)))
+                .map(|class| (class, world.network.seen(class)))
                 .into(),
-            hit: world.door.hit(),
+            hit: world.network.hit(),
             history: Vec::new(),
             trace: Vec::new(),
             passes: Vec::new(),
@@ -194,7 +194,7 @@ impl Case {
     /// The first phase: the user works while things go wrong.
     async fn trouble(&self, world: &Arc<World>, script: &[Action]) {
         let happening: Vec<_> = world
-            .door
+            .network
             .timed()
             .into_iter()
             .map(|fault| tokio::spawn(deeds::happen(world.clone(), fault)))

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use anyhow::bail;
+use parking_lot::Mutex;
 use windlass_host::bugs::Bug;
 
 use crate::fault::Fault;
@@ -90,7 +91,7 @@ impl Case {
 /// Something is wrong without faults already.
 pub fn reference(case: &Case) -> anyhow::Result<Arc<Reference>> {
     let key = format!("{} {} {:?}", case.which, case.hosts, case.script);
-    let held = || REFERENCES.lock().unwrap_or_else(PoisonError::into_inner);
+    let held = || REFERENCES.lock();
     if let Some(reference) = held().get(&key) {
         return Ok(reference.clone());
     }
@@ -145,7 +146,7 @@ pub fn judge_all<T: Send>(
                 return Ok(());
             };
             if let Some(one) = keep(judge(case.clone())?) {
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut kept = kept.lock();
                 kept.insert(index, one);
             }
         }
@@ -160,7 +161,7 @@ pub fn judge_all<T: Send>(
         }
         anyhow::Ok(())
     })?;
-    let kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let kept = kept.into_inner();
     Ok(kept.into_values().collect())
 }
 

@@ -1,9 +1,10 @@
 //! Everything that happened in a run, in order: requests, log lines, faults, what users did.
 
 use std::fmt::{self, Display, Formatter};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use tracing::Level;
 
@@ -118,7 +119,7 @@ impl Trace {
 
     fn held(&self) -> Option<MutexGuard<'_, Vec<Line>>> {
         let lines = self.lines.as_ref()?;
-        Some(lines.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(lines.lock())
     }
 }
 

@@ -29,7 +29,7 @@ const OWN: &str = "squatter";
 const BOOKS: [&str; 4] = ["a", "b", "c", "d"];
 
 /// Does what a script says, one after the other. What the server refuses a user, such as to delete what is
-/// not there, is no matter.
+/// not there, does not matter.
 pub async fn follow(world: &World, script: &[Action]) {
     for action in script {
         world.travel().await;

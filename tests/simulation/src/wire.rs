@@ -24,8 +24,8 @@ use windlass_apiserver::request::route::Verb;
 use windlass_host::seams::Process;
 
 use crate::deeds;
-use crate::door::{Class, about, class};
 use crate::fault::{Fault, What};
+use crate::network::{Class, about, class};
 use crate::trace::{Answer, What as Happened};
 use crate::world::World;
 
@@ -117,15 +117,15 @@ impl Wire {
     /// Brings a request to the server, or not.
     async fn exchange(&self, request: Request, class: Class) -> (Fate, Option<Response<Body>>) {
         let world = &self.world;
-        if world.door.is_cut_off(&self.name).is_some()
-            || (class == Class::Renewal && world.door.is_deaf())
+        if world.network.is_cut_off(&self.name).is_some()
+            || (class == Class::Renewal && world.network.is_deaf())
         {
             return (Fate::Lost, None);
         }
-        if world.door.is_busy() && !request.uri().path().contains("/leases") {
+        if world.network.is_busy() && !request.uri().path().contains("/leases") {
             return (Fate::Answered, Some(refusal(429, Some(1))));
         }
-        let faults = world.door.meet(class);
+        let faults = world.network.meet(class);
         for fault in &faults {
             world.trace.deed("chance", format_args!("{fault}"));
         }
@@ -198,17 +198,17 @@ impl Wire {
 
     /// The body, a while after each of its pieces has left the server.
     fn slowly(self, body: Body) -> Body {
-        let breaks = self.world.door.breaks(&self.name);
+        let breaks = self.world.network.breaks(&self.name);
         let state = (self, body.chunks(), breaks);
         let chunks = stream::unfold(state, async |(wire, mut chunks, breaks)| {
             let chunk = chunks.next().await?;
             wire.world.travel().await;
-            if wire.world.door.breaks(&wire.name) > breaks {
+            if wire.world.network.breaks(&wire.name) > breaks {
                 return None;
             }
-            let door = &wire.world.door;
-            let until = door.is_cut_off(&wire.name);
-            if let Some(until) = until.max(door.is_muffled(&wire.name)) {
+            let network = &wire.world.network;
+            let until = network.is_cut_off(&wire.name);
+            if let Some(until) = until.max(network.is_muffled(&wire.name)) {
                 wire.world.clock.sleep_until(until).await;
             }
             Some((chunk, (wire, chunks, breaks)))

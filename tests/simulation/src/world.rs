@@ -3,14 +3,15 @@
 //! - Time is paused, so it moves only when everybody waits; who waits how long is drawn from one seed.
 //!   That is the scheduler.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::ensure;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use windlass_apiserver::request::query::Query;
 use windlass_apiserver::request::route::Route;
@@ -23,8 +24,8 @@ use windlass_host::lease::Times;
 use windlass_host::seams::{Clock, Process};
 use windlass_host::source::Candidate;
 
-use crate::door::Door;
 use crate::kit::Kit;
+use crate::network::Network;
 use crate::replica::Alive;
 use crate::run::Case;
 use crate::trace::Trace;
@@ -51,7 +52,7 @@ pub struct World {
     /// The times of the Leases.
     pub times: Times,
     /// What goes wrong.
-    pub door: Door,
+    pub network: Network,
     /// Hosts, by place; none where one is down.
     hosts: Mutex<Vec<Option<Alive>>>,
     /// All hosts that came up, and what they record.
@@ -116,16 +117,17 @@ impl World {
             which: case.which,
             server,
             clock,
-            trace: match history {
-                true => Trace::new(),
-                false => Trace::of_nothing(),
+            trace: if history {
+                Trace::new()
+            } else {
+                Trace::of_nothing()
             },
             times: if about_leases {
                 Times::default()
             } else {
                 slow()
             },
-            door: Door::new(faults),
+            network: Network::new(faults),
             hosts: Mutex::new((0..case.hosts).map(|_| None).collect()),
             lives: Mutex::default(),
             plugin: Mutex::new(kit.plugin(case.which).asked.clone()),
@@ -143,13 +145,13 @@ impl World {
             let (code, _) = world.ask(Method::POST, plural, object);
             ensure!(code == 201, "the cluster cannot be set up: {code}");
         }
-        world.door.arm(&world.server);
+        world.network.arm(&world.server);
         Ok(world)
     }
 
     /// A number below `end`.
     pub fn below(&self, end: u64) -> u64 {
-        let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rng = self.rng.lock();
         if end == 0 { 0 } else { rng.u64(..end) }
     }
 
@@ -176,9 +178,9 @@ impl World {
     pub fn heal(&self) {
         self.trace.deed("chance", "heals everything");
         self.healed.store(true, Ordering::Relaxed);
-        self.door.heal();
+        self.network.heal();
         self.server.faults().heal();
-        self.door.every_day(&self.server);
+        self.network.every_day(&self.server);
         for alive in self.hosts().iter().flatten() {
             alive.process.thaw();
         }
@@ -211,47 +213,41 @@ impl World {
 
     /// Hosts that start resume what is kept there from now on, as `windlass run --state-dir` does.
     pub fn keep_last_good(&self, last_good: LastGood) {
-        let mut held = self
-            .last_good
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.last_good.lock();
         *held = Some(last_good);
     }
 
     /// Where hosts keep their last good versions.
     pub fn last_good(&self) -> Option<LastGood> {
-        let held = self
-            .last_good
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let held = self.last_good.lock();
         held.clone()
     }
 
     /// What the hosts are asked to run.
     pub fn plugin(&self) -> Candidate {
-        let plugin = self.plugin.lock().unwrap_or_else(PoisonError::into_inner);
+        let plugin = self.plugin.lock();
         plugin.clone()
     }
 
     /// What hosts that start are asked to run.
     pub fn set_plugin(&self, plugin: Candidate) {
-        *self.plugin.lock().unwrap_or_else(PoisonError::into_inner) = plugin;
+        *self.plugin.lock() = plugin;
     }
 
     /// The hosts, by place.
     pub fn hosts(&self) -> MutexGuard<'_, Vec<Option<Alive>>> {
-        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.hosts.lock()
     }
 
     /// A host comes up, and will record its passes.
     pub fn comes_up(&self, name: &Arc<str>, records: Archive) {
-        let mut lives = self.lives.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lives = self.lives.lock();
         lives.push((name.clone(), records));
     }
 
     /// The passes of each host that came up.
     pub fn passes(&self) -> Vec<(Arc<str>, Vec<Arc<Record>>)> {
-        let lives = self.lives.lock().unwrap_or_else(PoisonError::into_inner);
+        let lives = self.lives.lock();
         let all = lives.iter();
         let plugin = self.which.name();
         all.map(|(name, records)| (name.clone(), records.of(plugin).all()))

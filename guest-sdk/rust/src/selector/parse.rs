@@ -52,7 +52,7 @@ fn shown(token: Token<'_>) -> String {
 /// The requirements of a text.
 ///
 /// # Errors
-/// Why it is no selector.
+/// Why it is not a selector.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
     let mut tokens = Tokens(text);
     let mut requirements = Vec::new();
@@ -153,14 +153,14 @@ fn values(tokens: &mut Tokens<'_>) -> Result<Vec<String>, String> {
 pub(super) fn check(requirement: &Requirement) -> Result<(), String> {
     let Requirement { key, demand } = requirement;
     if !is_label_key(key) {
-        return Err(format!("{key:?} is no label key"));
+        return Err(format!("{key:?} is not a label key"));
     }
     let values = match demand {
         Demand::In(values) | Demand::NotIn(values) => values.as_slice(),
         Demand::Exists | Demand::Absent | Demand::Above(_) | Demand::Below(_) => &[],
     };
     match values.iter().find(|value| !is_label_value(value)) {
-        Some(value) => Err(format!("{value:?} is no label value")),
+        Some(value) => Err(format!("{value:?} is not a label value")),
         None => Ok(()),
     }
 }

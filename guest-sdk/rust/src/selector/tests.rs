@@ -35,7 +35,7 @@ fn texts_select_as_the_api_server_does() {
     }
     for text in shared.refused.iter().chain(&shared.refused_by_the_server) {
         let error = LabelSelector::parse(text).unwrap_err();
-        assert!(error.to_string().contains("is no label selector: "));
+        assert!(error.to_string().contains("is not a label selector: "));
         assert!(matches!(Failure::from(error), Failure::Terminal(_)));
     }
     assert!(LabelSelector::parse(&format!("a={}", "b".repeat(64))).is_err());

@@ -168,9 +168,10 @@ impl Cluster for Call<'_> {
         let undeclared = |target: &ObjectRef| {
             *target == self.primary && self.may(&["patch"], target, "/status").is_err()
         };
-        let why = match target.as_ref().is_ok_and(undeclared) {
-            true => " (WRITES_STATUS of the reconciler is not true)",
-            false => "",
+        let why = if target.as_ref().is_ok_and(undeclared) {
+            " (WRITES_STATUS of the reconciler is not true)"
+        } else {
+            ""
         };
         self.try_apply_status(object)
             .doing(|| format!("apply the status of {}{why}", title(object)))

@@ -1,4 +1,4 @@
-//! Whether what came of a call is what a fixture says, and where it is not.
+//! Compares the results of a call with a fixture.
 
 use serde_json::Value;
 

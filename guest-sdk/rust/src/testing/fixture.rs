@@ -1,4 +1,4 @@
-//! Fixture files: what is given, what is called, and what must come of it.
+//! Fixture files: what is given, what is called, and the expected results.
 //!
 //! A file has one or more YAML documents; each is a [`Step`] on the cluster that the steps before
 //! it have left. The host runs the same files through the real sandbox.
@@ -49,7 +49,7 @@ pub struct Step {
     pub given: Given,
     /// The call.
     pub when: When,
-    /// What must come of it.
+    /// The expected results.
     pub then: Then,
 }
 
@@ -85,7 +85,7 @@ pub struct When {
     pub attempt: u32,
 }
 
-/// What must come of a call.
+/// The expected results of a call.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Then {
@@ -105,7 +105,7 @@ pub struct Then {
 pub enum Answer {
     /// The primary is absent, or (not) being deleted.
     NotCalled,
-    /// `reconcile` is content.
+    /// `reconcile` waits for a change.
     AwaitChange,
     /// `reconcile` wants to be called again.
     RequeueAfter(#[serde(deserialize_with = "wait::read")] Duration),
@@ -136,7 +136,7 @@ pub enum Wrote {
     Delete(#[serde(deserialize_with = "yaml::untyped")] Value),
 }
 
-/// What came of a call.
+/// The results of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// What the plugin answered.
@@ -216,8 +216,13 @@ impl Step {
 
     /// The primary of the call, which is of this version.
     pub fn primary(&self, api_version: &str) -> ObjectRef {
-        let title = self.when.reconcile.as_ref().or(self.when.finalize.as_ref());
-        let title = title.map(String::as_str).unwrap_or_default();
+        let title = self
+            .when
+            .reconcile
+            .as_ref()
+            .or(self.when.finalize.as_ref())
+            .map(String::as_str)
+            .unwrap_or_default();
         let (kind, name) = title.split_once('/').unwrap_or((title, ""));
         match name.split_once('/') {
             Some((namespace, name)) => ObjectRef::new(api_version, kind, namespace, name),
@@ -225,7 +230,7 @@ impl Step {
         }
     }
 
-    /// Compares what came of the call, for the primary `primary`, with what must.
+    /// Compares the results of the call, for the primary `primary`, with the expected results.
     ///
     /// # Errors
     /// If there is a difference; the text shows it.

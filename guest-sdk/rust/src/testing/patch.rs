@@ -35,8 +35,8 @@ impl FakeCluster {
     /// Changes an object that is there, whatever it was applied as.
     ///
     /// # Errors
-    /// [`Code::NotFound`], [`Code::Conflict`] for another `metadata.uid`, [`Code::Invalid`] for what is no
-    /// patch or a failed `test`, or a scripted failure.
+    /// [`Code::NotFound`], [`Code::Conflict`] for another `metadata.uid`, [`Code::Invalid`] for what is not a
+    /// patch, for a failed `test`, or a scripted failure.
     pub fn patch(&mut self, target: &ObjectRef, patch: &Patch) -> Result<Value, Code> {
         let mut object = self.get(target)?;
         let sent = match patch {

@@ -103,7 +103,7 @@ impl Call<'_> {
     }
 
     /// Whether the host would take an object into the set: it made it for one, and no other object controls it. An
-    /// earlier primary of the same name is no other.
+    /// earlier primary of the same name does not count as another one.
     fn is_takeable(&self, object: &Value) -> bool {
         let is_other = |owner: &Value| {
             let same_kind = text(owner, "/kind") == Some(&self.primary.kind);

@@ -41,7 +41,7 @@ pub(crate) struct Admission<'a> {
     pub(crate) object: Option<&'a Value>,
     /// The object as it was; nothing for a creation.
     pub(crate) old: Option<&'a Value>,
-    /// The name that the client sent, where the path has none: one that the server makes is no part of the request.
+    /// The name that the client sent, where the path has none: one that the server makes is not part of the request.
     pub(crate) sent_name: &'a str,
     /// The options of the request.
     pub(crate) options: Value,

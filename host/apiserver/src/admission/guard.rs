@@ -1,5 +1,5 @@
 //! What else stands against writing a policy or a binding: rights that the server cannot look up, and those
-//! that whoever writes it lacks (kubernetes `pkg/registry/admissionregistration/*/authz.go`).
+//! that its writer lacks (kubernetes `pkg/registry/admissionregistration/*/authz.go`).
 
 use serde_json::Value;
 

@@ -62,7 +62,7 @@ pub struct Unreadable {
 /// only version and kind are read: the caller says what is wrong with it.
 ///
 /// # Errors
-/// It is no protobuf, or not of its kind.
+/// It is not protobuf, or not of its kind.
 pub fn decode_protobuf(body: &[u8], expected: (&str, &str)) -> Result<Value, Unreadable> {
     let unreadable = |why: &str| Unreadable {
         why: why.to_owned(),

@@ -58,7 +58,7 @@ impl Client<'_> {
         )
     }
 
-    /// Applies an object on the server's side, whoever owned its fields.
+    /// Applies an object on the server's side, even if others own its fields.
     pub(crate) fn apply(&self, at: At<'_>, object: &Value) -> Result<(), Failed> {
         self.send(
             Method::PATCH,

@@ -3,7 +3,7 @@
 //! - A pod that fits is bound at once, runs after a short delay, and goes a short delay after it is deleted,
 //!   within its grace period. Pods of Jobs end by themselves.
 //! - Nothing makes pods for workloads: their status says what it would say if their pods ran. A workload that
-//!   has pods is left to whoever made them.
+//!   has pods is left to the one that made them.
 //! - Who leads kube-scheduler or kube-controller-manager by a Lease does their work alone.
 
 mod kubelet;
@@ -44,7 +44,7 @@ const MANAGER: Agent = Agent {
     user: "system:kube-controller-manager",
 };
 
-/// How often the node says that it lives, to whoever else watches nodes.
+/// How often the node says that it lives, to others that watch nodes.
 const BEAT: Duration = Duration::from_secs(10);
 
 /// What the node works on.

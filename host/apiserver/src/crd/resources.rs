@@ -67,7 +67,7 @@ fn schema(resource: &Resource) -> Option<Schema> {
     kept.schema(&resource.version).cloned()
 }
 
-/// What whoever uses a deprecated version is warned of: the definition's own words, or which version to use.
+/// What users of a deprecated version are warned of: the definition's own words, or which version to use.
 fn deprecated(crd: &Value, version: &Value) -> Option<String> {
     if version.get("deprecated") != Some(&Value::Bool(true)) {
         return None;

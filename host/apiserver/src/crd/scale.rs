@@ -15,7 +15,7 @@ pub const NONE: i64 = i32::MIN as i64;
 /// The Scale of an object.
 ///
 /// # Errors
-/// If there is no number of replicas at the spec's path, or something that is no number.
+/// If there is no number of replicas at the spec's path, or something that is not a number.
 pub fn read(object: &Value, paths: &ScalePaths) -> Result<Value, Refusal> {
     let (scale, found) = scale(object, paths).map_err(|why| Refusal::internal(&why))?;
     if found {
@@ -41,7 +41,7 @@ pub fn current(object: &Value, paths: &ScalePaths) -> Result<Value, Refusal> {
 /// The object with the replicas (and the version, if one is given) that a Scale asks for.
 ///
 /// # Errors
-/// If the Scale says nothing of replicas, or the path leads through something that is no object.
+/// If the Scale says nothing of replicas, or the path leads through something that is not an object.
 pub fn write(object: &Value, scale: &Value, paths: &ScalePaths) -> Result<Value, Refusal> {
     let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64);
     if replicas == Some(NONE) {
@@ -155,7 +155,7 @@ fn fields(path: &str) -> impl Iterator<Item = &str> {
     path.strip_prefix('.').unwrap_or(path).split('.')
 }
 
-/// What lies at a path; an error if the path leads through something that is no object.
+/// What lies at a path; an error if the path leads through something that is not an object.
 fn lookup<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
     let mut at = object;
     let mut been = String::new();

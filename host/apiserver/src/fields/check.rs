@@ -1,6 +1,6 @@
 //! Whether an object fits its schema well enough for its fields to be owned.
 //!
-//! This is no validation of the object: it only finds what cannot be merged. The texts are those of
+//! This is not a validation of the object: it only finds what cannot be merged. The texts are those of
 //! structured-merge-diff, which prints values as Go does.
 
 use std::collections::BTreeSet;

@@ -8,7 +8,7 @@ use super::path::PathElement;
 use super::set::Set;
 use crate::status::shown::json;
 
-/// Why something is no field set.
+/// Why something is not a field set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoSet(String);
@@ -17,7 +17,7 @@ impl Set {
     /// Reads `fieldsV1`.
     ///
     /// # Errors
-    /// If it is no field set.
+    /// If it is not a field set.
     pub fn from_json(json: &Value) -> Result<Self, NoSet> {
         Ok(read(json)?.0.unwrap_or_default())
     }

@@ -1,4 +1,4 @@
-//! Puts a configuration into an object as server-side apply does, whoever owns what
+//! Puts a configuration into an object as server-side apply does, without regard to owners
 //! (apiserver `pkg/admission/plugin/policy/mutating/patch/smd.go`).
 
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The table tests of structured-merge-diff's `merge` package (v6.3.3, Apache-2.0).
 //!
 //! `testdata/structured-merge-diff.jsonl` has those that need no conversion between versions: first the
-//! schemas, in OpenAPI's words; then one case per line, with its operations and what comes of them.
+//! schemas, in OpenAPI's words; then one case per line, with its operations and their results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

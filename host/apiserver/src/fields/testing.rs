@@ -83,7 +83,7 @@ impl ApplyStory {
         }
     }
 
-    /// Applies, and keeps what comes of it; `config` has no more than fields.
+    /// Applies, and keeps the result; `config` has no more than fields.
     pub(super) fn apply(&mut self, manager: &str, config: Value) -> Result<(), Refusal> {
         self.apply_or(OnConflict::Refuse, manager, config)
     }

@@ -355,12 +355,12 @@ fn set_step(item: &Value) -> Result<PathElement, &'static str> {
     }
 }
 
-/// The fields of a value; nothing where it is no object.
+/// The fields of a value; nothing where it is not an object.
 pub(super) fn fields(value: Option<&Value>) -> Option<&Fields<String, Value>> {
     value.and_then(Value::as_object)
 }
 
-/// The items of a value; none where it is no list.
+/// The items of a value; none where it is not a list.
 pub(super) fn items(value: Option<&Value>) -> &[Value] {
     let items = value.and_then(Value::as_array);
     items.map(Vec::as_slice).unwrap_or_default()

@@ -19,7 +19,7 @@ use crate::schema::View;
 /// What the client says there counts if it can be read, unless this is a subresource; an empty list, or one
 /// empty entry, resets it. `reset` has the fields that the endpoint does not write. As in the real server,
 /// there is no refusal: an object whose fields cannot be owned (it fits its schema too little) has no
-/// `managedFields`, and whoever validates it refuses it.
+/// `managedFields`, and validation refuses it.
 #[must_use]
 pub fn update(
     old: Option<&Value>,

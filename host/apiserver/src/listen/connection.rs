@@ -98,7 +98,7 @@ where
                 Ok::<_, Infallible>(answer.map(|body| body.holding(active)))
             }
         });
-        // How a connection ends is told to whoever waits for an answer on it, by its end.
+        // How a connection ends is told to the one that waits for an answer on it, by its end.
         if http2 {
             let mut builder = http2::Builder::new(self.spawn.clone());
             builder

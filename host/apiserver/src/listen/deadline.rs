@@ -50,7 +50,7 @@ impl<T> Deadline<T> {
             self.head = None;
         }
         if counts.active > 0 {
-            // What comes is the body of a request.
+            // The bytes that come are the body of a request.
             return false;
         }
         if has_read && self.head.is_none() {

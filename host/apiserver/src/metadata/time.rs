@@ -33,7 +33,7 @@ const PARTS: [(&str, LayoutPart); 11] = [
 /// The time as the real server would write it.
 ///
 /// # Errors
-/// If it is no time, in Go's words.
+/// If it is not a time, in Go's words.
 pub(crate) fn normal(text: &str) -> Result<String, String> {
     read(text, SECONDS).map(written)
 }
@@ -41,7 +41,7 @@ pub(crate) fn normal(text: &str) -> Result<String, String> {
 /// The same for times that have six digits of a second's fraction.
 ///
 /// # Errors
-/// If it is no such time, in Go's words.
+/// If it is not such a time, in Go's words.
 pub(crate) fn normal_micro(text: &str) -> Result<String, String> {
     let time = read(text, MICROS)?;
     Ok(time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string())

@@ -21,7 +21,7 @@ const KNOWN_FIELDS: [&str; 4] = ["op", "path", "from", "value"];
 /// Applies a JSON patch.
 ///
 /// # Errors
-/// If `patch` is no list of operations or has too many, if one of them cannot be done, or if the result
+/// If `patch` is not a list of operations or has too many, if one of them cannot be done, or if the result
 /// would be far deeper nested than object and patch together.
 pub fn json(object: &Value, patch: &Value) -> Result<Value, Refusal> {
     let operations = decode(patch)?;

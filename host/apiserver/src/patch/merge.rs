@@ -9,7 +9,7 @@ use crate::status::Refusal;
 /// Applies a merge patch.
 ///
 /// # Errors
-/// If `patch` is no object.
+/// If `patch` is not an object.
 pub fn merge(object: &Value, patch: &Value) -> Result<Value, Refusal> {
     let patch = match patch {
         Value::Object(patch) => patch,

@@ -206,7 +206,7 @@ fn delete_from_list(
                 deleted.iter().map(Value::to_string).collect();
             current.retain(|item| !deleted.contains(&item.to_string()));
         }
-        // What is no list is taken for any other field, if it is there at all.
+        // What is not a list is taken for any other field, if it is there at all.
         (Some(Value::Object(_)), value @ Value::Object(_)) => {
             merge_field(original, name.to_owned(), value, place)?;
         }

@@ -1,4 +1,4 @@
-//! `authorizer`: what expressions can ask about the rights of whoever makes the request
+//! `authorizer`: what expressions can ask about the rights of the user of the request
 //! (apiserver `pkg/cel/library/authz.go`).
 
 use std::sync::Arc;

@@ -91,14 +91,14 @@ pub fn json(body: &[u8]) -> Result<Decoded, String> {
 pub fn json_for(body: &[u8], again: DuplicateKeys) -> Result<Decoded, String> {
     read(body, again).or_else(|error| match golang::json_error(body) {
         Some(wrong) => Err(wrong),
-        // Go takes what is no text for the sign that stands for it.
+        // Go takes what is not text for the sign that stands for it.
         None => read(&golang::as_text(body), again).map_err(|_| error.to_string()),
     })
 }
 
 fn read(body: &[u8], again: DuplicateKeys) -> Result<Decoded, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    // Depth is bounded by `Seed` below; whoever calls has a stack for it (`crate::deep`).
+    // Depth is bounded by `Seed` below; the caller has a stack for it (`crate::deep`).
     deserializer.disable_recursion_limit();
     let mut notation = Json::new(again);
     let value = Seed(&mut notation)

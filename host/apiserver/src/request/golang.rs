@@ -19,7 +19,7 @@ pub fn json_error(text: &[u8]) -> Option<String> {
     scanner.document().err()
 }
 
-/// A JSON text that Go takes, with the sign for what is no text in the place of broken UTF-8 and of halves
+/// A JSON text that Go takes, with the sign for what is not text in the place of broken UTF-8 and of halves
 /// of surrogate pairs.
 pub fn as_text(body: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(body);
@@ -289,7 +289,7 @@ fn wrong<T>(byte: u8, place: &str) -> Scanned<T> {
     Err(format!("invalid character {shown} {place}"))
 }
 
-/// A body as messages show it: its beginning, in hexadecimal where it is no object.
+/// A body as messages show it: its beginning, in hexadecimal where it is not an object.
 pub fn summary(body: &[u8]) -> String {
     const LONGEST: usize = 30;
     let (head, more) = match body.get(..LONGEST) {

@@ -10,7 +10,7 @@ const UNITS: [&str; 8] = ["ns", "us", "\u{b5}s", "\u{3bc}s", "ms", "s", "m", "h"
 /// Judges the timeout.
 ///
 /// # Errors
-/// 400 for what is no duration.
+/// 400 for what is not a duration.
 pub fn check(query: &Query) -> Result<(), Refusal> {
     let said = query.text("timeout").unwrap_or_default();
     if said.is_empty() {

@@ -11,7 +11,7 @@ use crate::json::list;
 const MAX_DEPTH: usize = 200;
 const REFERENCE: &str = "#/components/schemas/";
 
-/// Why something is no schema.
+/// Why something is not a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct ParseError {
@@ -25,7 +25,7 @@ impl SchemaNode {
     /// Reads one schema.
     ///
     /// # Errors
-    /// If it is no schema; the error says where.
+    /// If it is not a schema; the error says where.
     pub fn parse(openapi: &Value) -> Result<Self, ParseError> {
         parse(openapi, "", MAX_DEPTH)
     }

@@ -22,7 +22,7 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// An absolute URL or path, as `url.ParseRequestURI` takes it; what follows a `#` is no part of it.
+    /// An absolute URL or path, as `url.ParseRequestURI` takes it; what follows a `#` is not part of it.
     ///
     /// # Errors
     /// What Go says is wrong.

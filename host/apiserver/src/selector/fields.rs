@@ -24,7 +24,7 @@ impl FieldSelector {
     /// Reads a selector; empty text selects all.
     ///
     /// # Errors
-    /// Text that is no selector.
+    /// Text that is not a selector.
     pub fn parse(text: &str) -> Result<Self, BadSelector> {
         let mut parts = split(text);
         parts.sort_unstable();

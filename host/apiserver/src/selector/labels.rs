@@ -35,7 +35,7 @@ impl LabelSelector {
     /// Reads a selector; empty text selects all.
     ///
     /// # Errors
-    /// Text that is no selector.
+    /// Text that is not a selector.
     pub fn parse(text: &str) -> Result<Self, BadSelector> {
         Parser::new(text).selector().map(Self)
     }

@@ -70,7 +70,7 @@ fn dispatch(state: &State, request: &Request) -> Result<Answer, Refusal> {
     }
 }
 
-/// Whether a request may go on for ever, so that no timeout is asked for (kubernetes
+/// Whether a request may go on forever, so that no timeout is asked for (kubernetes
 /// `pkg/controlplane/apiserver/config.go`, `LongRunningFunc`).
 fn is_long(request: &Request, target: &Target) -> bool {
     let watches = request.query.truth("watch").unwrap_or(false);

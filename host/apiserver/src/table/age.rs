@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What stands for the age of no time.
 pub(super) const UNKNOWN: &str = "<unknown>";
-/// The beginning of the year 1, which is no time to Go.
+/// The beginning of the year 1, which is not a time to Go.
 const ZERO: i64 = -62_135_596_800;
 
 /// How long it is from `then` to `now`, in words as Kubernetes has them (`duration.HumanDuration`).

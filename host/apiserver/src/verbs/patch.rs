@@ -139,7 +139,7 @@ fn patched(writing: &Writing<'_>, old: &Value, form: PatchType) -> Result<Wanted
     Ok(WantedObject::Updated(object))
 }
 
-/// 422: what the patch makes is no object of the kind.
+/// 422: what the patch makes is not an object of the kind.
 fn unprocessable(text: &str, why: &str) -> Refusal {
     let none = Named {
         group: "",
@@ -151,7 +151,7 @@ fn unprocessable(text: &str, why: &str) -> Refusal {
 /// The configuration that a server-side apply sends.
 ///
 /// # Errors
-/// 400 for what is no YAML, or no object.
+/// 400 for what is not YAML, or no object.
 pub fn configuration(call: &Call<'_>) -> Result<Decoded, Refusal> {
     yaml::read(&call.request.body)
         .map_err(|why| format!("error converting YAML to JSON: {why}"))

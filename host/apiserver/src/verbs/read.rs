@@ -152,7 +152,7 @@ pub fn version(text: &str) -> Result<u64, Cause> {
     golang::parse_uint(text).map_err(|why| Cause::invalid("resourceVersion", &json!(text), &why))
 }
 
-/// 500 for a `resourceVersion` that is no number: the real server has no better word for it.
+/// 500 for a `resourceVersion` that is not a number: the real server has no better word for it.
 pub fn unreadable(cause: &Cause) -> Refusal {
     Refusal::unknown(format!("{}: {}", cause.field, cause.message))
 }

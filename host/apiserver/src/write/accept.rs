@@ -114,7 +114,7 @@ pub fn patched_by_policy(object: Value, resource: &Resource) -> Result<Value, Re
 /// The same for what a patch has made.
 ///
 /// # Errors
-/// If it is no object of the kind; the text is what the real server says of it.
+/// If it is not an object of the kind; the text is what the real server says of it.
 pub fn patched(
     call: &Call<'_>,
     mut object: Value,

@@ -23,7 +23,7 @@ impl Writing<'_> {
         })
     }
 
-    /// Asks validating policies, and whether a policy may be written by whoever writes it; `sent_name` is the name
+    /// Asks validating policies, and whether a policy may be written by this user; `sent_name` is the name
     /// that the client sent.
     pub(super) fn admit(
         &self,

@@ -91,7 +91,7 @@ impl Served {
     }
 }
 
-/// Waits for `future`, but not for ever.
+/// Waits for `future`, but not forever.
 async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(DEADLINE, future).await.unwrap()
 }

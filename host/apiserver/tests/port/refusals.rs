@@ -1,4 +1,4 @@
-//! Who is let in, and what a client is told that is not.
+//! Which clients are admitted, and what the others are told.
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;

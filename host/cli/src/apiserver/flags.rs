@@ -19,7 +19,7 @@ pub struct ApiServerFlags {
         value_name = "PORT"
     )]
     pub port: u16,
-    /// Simulate a node: pods are scheduled and run, and a workload without pods is as if its pods ran. With `pods`, only run pods that are bound to it, next to kube-scheduler and kube-controller-manager
+    /// Simulate a node: run pods, and give workloads the status of running pods. `pods` only runs pods that are bound to the node, next to kube-scheduler and kube-controller-manager
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "full", value_name = "MODE")]
     pub node: Option<NodeMode>,
     /// How long a pod of a Job runs on the simulated node until it succeeds

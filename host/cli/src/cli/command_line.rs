@@ -49,7 +49,7 @@ impl Windlass {
 /// How the log of a command is written, and where its traces go.
 ///
 /// # Errors
-/// That is no address; [`Windlass::read`] has said so.
+/// That is not an address; [`Windlass::read`] has said so.
 pub(super) fn log_settings(log: &LogFlags, command: &Command) -> Result<LogSettings, &'static str> {
     let usual = match command {
         // What a plugin does is told, and not logged as well.

@@ -124,8 +124,10 @@ mod tests {
 
     /// The command lines of this program in a line of a shell.
     fn own(line: &str) -> impl Iterator<Item = &str> {
-        let parts = line.split(" && ").flat_map(|part| part.split(" | "));
-        let parts = parts.map(|part| part.trim_start_matches("source <(").trim_end_matches(')'));
+        let parts = line
+            .split(" && ")
+            .flat_map(|part| part.split(" | "))
+            .map(|part| part.trim_start_matches("source <(").trim_end_matches(')'));
         parts.filter(|part| part.starts_with("windlass "))
     }
 

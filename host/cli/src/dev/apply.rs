@@ -51,7 +51,7 @@ impl Applier<'_> {
         let message = self.tried(wanted).await.err()?;
         Some(refused(
             wanted,
-            &format!("it does not conform any more: {message}"),
+            &format!("it no longer conforms: {message}"),
         ))
     }
 

@@ -21,7 +21,7 @@ pub struct DevFlags {
     /// How long --once waits until everything is settled, without the time for builds
     #[arg(long, default_value = "60s", value_parser = duration, value_name = "DURATION")]
     pub timeout: Duration,
-    /// Go on if the first build fails
+    /// Continue if the first build fails
     #[arg(long)]
     pub keep_going: bool,
     /// Output format: text on standard error, or JSON lines on standard output

@@ -27,6 +27,7 @@ use windlass_host::error::Chain;
 use windlass_host::hosting::Host;
 use windlass_host::seams::Task;
 use windlass_host::source::{Candidate, Folder};
+use windlass_host::text::LogOnce;
 
 /// So many builds that change nothing, within so long, are a build that changes its own sources.
 const IDLE_BUILDS: usize = 3;
@@ -112,11 +113,11 @@ impl Follower {
         self.state.refused
     }
 
-    /// Follows the files, for ever.
+    /// Follows the files, without end.
     pub(super) async fn go_on(mut self) {
         let mut notices = self.host.seams.spawn.notices().ok().flatten();
         let mut inputs = self.target.inputs();
-        let mut said = String::new();
+        let mut logged = LogOnce::default();
         loop {
             if let Some(notices) = &mut notices {
                 notices.watch(&self.state.held.folders);
@@ -124,8 +125,7 @@ impl Follower {
             saved(self.host.seams.clock, &mut notices).await;
             match look(&self.host, &inputs).await {
                 Ok(held) => self.took(held, &mut inputs).await,
-                Err(problem) if problem != said => {
-                    said.clone_from(&problem);
+                Err(problem) if logged.is_new(problem.clone()) => {
                     self.failed(problem);
                 }
                 Err(_) => {}
@@ -141,7 +141,7 @@ impl Follower {
         for file in documents.iter().chain(&sources) {
             let file = file.strip_prefix(self.target.folder()).unwrap_or(file);
             let file = file.display().to_string();
-            self.teller.tell(&News::Changed { file });
+            self.teller.print(&News::Changed { file });
         }
         let mut again = !sources.is_empty();
         if !documents.is_empty() {
@@ -169,7 +169,7 @@ impl Follower {
                 }
             }
             Ok((version, false)) => {
-                self.teller.tell(&News::Same {
+                self.teller.print(&News::Same {
                     plugin: version.candidate.document.name.clone(),
                     digest: version.made.digest.to_string(),
                 });
@@ -187,7 +187,7 @@ impl Follower {
             inputs.leave_out(&file);
             self.state.held.sources.remove(&file);
             let file = file.display().to_string();
-            self.teller.tell(&News::Unwatched { file });
+            self.teller.print(&News::Unwatched { file });
         }
     }
 
@@ -197,7 +197,7 @@ impl Follower {
             seams: self.host.seams.clone(),
         };
         let begins = |command: &str| {
-            self.teller.tell(&News::Building {
+            self.teller.print(&News::Building {
                 command: command.to_owned(),
             });
         };
@@ -228,19 +228,19 @@ impl Follower {
             ..
         } = version;
         let [built, granted] = news;
-        self.teller.tell(&built);
+        self.teller.print(&built);
         for news in applied {
             self.state.refused |= matches!(news, News::NotApplied { .. });
-            self.teller.tell(&news);
+            self.teller.print(&news);
         }
         if self.state.granted.as_ref() != Some(&granted) {
-            self.teller.tell(&granted);
+            self.teller.print(&granted);
             self.state.granted = Some(granted);
         }
         let name = candidate.document.name.clone();
         let folder = self.names.ask(self.number, candidate.clone());
         let folder = folder.map_err(|taken| {
-            format!("another target is the plugin {taken} already: give one of them another name")
+            format!("another project has the plugin name {taken} already: rename one of them")
         })?;
         self.state.asked = Some((made.digest, candidate));
         if self
@@ -277,7 +277,7 @@ impl Follower {
 
     fn failed(&self, message: String) {
         let runs_on = self.state.asked.is_some();
-        self.teller.tell(&News::BuildFailed { message, runs_on });
+        self.teller.print(&News::BuildFailed { message, runs_on });
     }
 }
 

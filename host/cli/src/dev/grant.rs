@@ -9,8 +9,8 @@ use windlass_host::text::clean;
 const TEXT: usize = 2 << 10;
 
 /// Everything that `description` asks for, wherever it is, beside what is granted already; `primary` as the
-/// server knows it, if it does. What no plugin is ever given is left out, and named by whoever loads it.
-pub(super) fn asked(
+/// server knows it, if it does. What no plugin is ever given is left out: the code that loads the plugin names it.
+pub(super) fn requested_grants(
     granted: &Grants,
     description: &Description,
     primary: Option<&Resource>,
@@ -72,13 +72,14 @@ pub(super) fn powerful(description: &Description) -> Vec<String> {
 }
 
 /// What it asks for, a line for each resource: `configmaps: get list watch`.
-pub(super) fn told(description: &Description) -> Vec<String> {
+pub(super) fn need_lines(description: &Description) -> Vec<String> {
     let needs = description.needs.iter();
     needs
         .map(|need| {
-            let names = match need.names.is_empty() {
-                true => String::new(),
-                false => format!(" {}", need.names.join(" ")),
+            let names = if need.names.is_empty() {
+                String::new()
+            } else {
+                format!(" {}", need.names.join(" "))
             };
             format!("{}{names}: {}", need.resource, need.verbs.join(" "))
         })
@@ -95,17 +96,17 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_granted_everywhere_but_for_what_never_is() {
-        let plain = asked(
+        let plain = requested_grants(
             &Grants::default(),
             &needs("configmaps", &["get", "create"]),
             None,
         );
         assert!(plain.cover_need("create", "", "configmaps", &[]));
         assert!(!plain.cover_need("delete", "", "configmaps", &[]));
-        let powerful = asked(&Grants::default(), &needs("secrets", &["get"]), None);
+        let powerful = requested_grants(&Grants::default(), &needs("secrets", &["get"]), None);
         assert!(powerful.cover_need("get", "", "secrets", &[]));
         let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
-        let never = asked(&Grants::default(), &leases, None);
+        let never = requested_grants(&Grants::default(), &leases, None);
         assert!(!never.cover_need("get", "coordination.k8s.io", "leases", &[]));
     }
 
@@ -128,7 +129,7 @@ mod tests {
             plural: "exes".into(),
             namespaced: true,
         };
-        let all = asked(
+        let all = requested_grants(
             &Grants::default(),
             &needs("configmaps", &["get"]),
             Some(&primary),

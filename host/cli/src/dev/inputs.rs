@@ -1,7 +1,7 @@
 //! What a target is made from: the files that are watched, by their content.
 //!
 //! - The patterns of `spec.build.watch` name them; what .gitignore names, and what is made, is never among
-//!   them. A file that was touched and is the same is no change: a build that writes its own sources comes
+//!   them. A file that was touched and is the same is not a change: a build that writes its own sources comes
 //!   to rest.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use windlass_host::digest::{Digest, digest};
-use windlass_host::seams::{Clock, Notices, first};
+use windlass_host::seams::{Clock, Notices};
 use windlass_host::source::{NOT_A_FILE, is_file};
 
 /// How long notices are gathered: an editor makes several of one save.
@@ -166,7 +166,11 @@ pub(crate) async fn saved(clock: Clock, notices: &mut Option<Notices>) {
     let Some(notices) = notices else {
         return clock.sleep(LOOK).await;
     };
-    first(notices.next(), clock.sleep(LOOK)).await;
+    tokio::select! {
+        biased;
+        _ = notices.next() => {}
+        () = clock.sleep(LOOK) => {}
+    }
     clock.sleep(GATHER).await;
     while notices.waiting().is_some() {}
 }

@@ -28,7 +28,7 @@ impl Keyboard {
         if !stdin().is_terminal() || !stderr().is_terminal() {
             return None;
         }
-        // In the background the terminal would stop whoever changes it.
+        // In the background the terminal would stop the process that changes it.
         if tcgetpgrp(stdin()).ok()? != getpgrp() {
             return None;
         }

@@ -1,8 +1,9 @@
 //! Which target is which plugin: two may not be one.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use windlass_host::source::{Candidate, Folder};
 
 /// What each target asks the host for, by its number. Clones are the same.
@@ -12,7 +13,7 @@ pub(super) struct Names(Arc<Mutex<BTreeMap<usize, Candidate>>>);
 impl Names {
     /// The target asks for this now. Answers what the host is to run, or the name that is there twice.
     pub(super) fn ask(&self, number: usize, candidate: Candidate) -> Result<Folder, String> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let name = &candidate.document.name;
         let taken =
             |(other, held): (&usize, &Candidate)| *other != number && held.document.name == *name;
@@ -28,7 +29,7 @@ impl Names {
 
     /// The plugins.
     pub(super) fn all(&self) -> Vec<String> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.lock();
         all.values()
             .map(|candidate| candidate.document.name.clone())
             .collect()

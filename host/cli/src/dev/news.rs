@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use windlass_host::needs::lacks;
 use windlass_host::object::ObjectRef;
 use windlass_host::screen::Tone;
-use windlass_host::text::{shell_word, spell};
+use windlass_host::text::{format_duration, shell_word};
 use windlass_host::why::PassAnswer;
 use wrote::{has_effect, lines};
 
@@ -150,7 +151,7 @@ pub(super) type Said = (Tone, &'static str, String);
 
 impl News {
     /// An object is left behind. `kubectl` is how its cluster is reached.
-    pub(super) fn left(object: ObjectRef, kubectl: &str) -> Self {
+    pub(super) fn remains(object: ObjectRef, kubectl: &str) -> Self {
         let (kind, name) = (object.kind.to_lowercase(), shell_word(&object.name));
         let mut command = format!("{kubectl} delete {kind} {name}");
         if let Some(namespace) = &object.namespace {
@@ -160,7 +161,7 @@ impl News {
     }
 
     /// For people who have heard `before` about the same object: what is the same again is not said again.
-    pub(super) fn said_after(&self, before: Option<&PassAnswer>) -> Said {
+    pub(super) fn message_after(&self, before: Option<&PassAnswer>) -> Said {
         match (self, before) {
             (
                 Self::Pass {
@@ -177,12 +178,12 @@ impl News {
                 let text = format!("{object}  the same again; {}", attempt(*next_ms, pass));
                 (Tone::Bad, "Failed", text)
             }
-            _ => self.said(),
+            _ => self.message(),
         }
     }
 
     /// For people.
-    pub(super) fn said(&self) -> Said {
+    pub(super) fn message(&self) -> Said {
         match self {
             Self::Serving { url } => {
                 let text = format!("Kubernetes API on {url}  (in memory, gone on exit)");
@@ -205,9 +206,10 @@ impl News {
                 (Tone::Good, "Built", text)
             }
             Self::BuildFailed { message, runs_on } => {
-                let more = match runs_on {
-                    true => "\nthe version before runs on",
-                    false => "",
+                let more = if *runs_on {
+                    "\nthe version before continues to run"
+                } else {
+                    ""
                 };
                 (Tone::Bad, "Failed", format!("{message}{more}"))
             }
@@ -224,11 +226,11 @@ impl News {
             Self::NotApplied { file, message } => {
                 (Tone::Bad, "Refused", format!("{file}: {message}"))
             }
-            Self::Left { object, command } => (Tone::Warning, "Left", left(object, command)),
+            Self::Left { object, command } => (Tone::Warning, "Left", remains(object, command)),
             Self::Changed { file } => (Tone::Good, "Changed", file.clone()),
             Self::Unwatched { file } => {
                 let text = format!(
-                    "{file} changes with every build, and is not watched any more: put it into .gitignore, or leave it out of spec.build.watch"
+                    "{file} changes with every build, so it is no longer watched: add it to .gitignore, or remove it from spec.build.watch"
                 );
                 (Tone::Warning, "Ignored", text)
             }
@@ -279,8 +281,8 @@ fn granted(
     }
     if !missing.is_empty() {
         lines.push(format!(
-            "plugin.yaml does not grant {plugin} all of that; `windlass run` would refuse it for: {}",
-            missing.join("; ")
+            "plugin.yaml: plugin {plugin} {}; `windlass run` would not start it",
+            lacks(missing)
         ));
     }
     if !add.is_empty() {
@@ -297,13 +299,13 @@ fn granted(
     (Tone::Warning, "Granted", lines.join("\n"))
 }
 
-fn left(object: &ObjectRef, command: &str) -> String {
+fn remains(object: &ObjectRef, command: &str) -> String {
     let more = match &*object.kind {
         "CustomResourceDefinition" => ", and all objects of that kind",
         _ => "",
     };
     format!(
-        "{object} is in no file any more, and still in the cluster: `{command}` deletes it{more}"
+        "{object} is no longer in any file, but still in the cluster: `{command}` deletes it{more}"
     )
 }
 
@@ -367,7 +369,7 @@ fn short(digest: &str) -> &str {
 }
 
 fn millis(millis: u64) -> String {
-    spell(Duration::from_millis(millis))
+    format_duration(Duration::from_millis(millis))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ impl Objects {
         let mut is_refused = false;
         let mut refuse = |news: News| {
             is_refused |= matches!(news, News::NotApplied { .. });
-            teller.tell(&news);
+            teller.print(&news);
         };
         let changed = Held::changed(before, now);
         let (mut wanted, mut earlier) = (Vec::new(), BTreeSet::new());
@@ -66,8 +66,10 @@ impl Objects {
         }
         if !before.is_empty() {
             definitions.extend(accepted.iter().filter(|it| it.is_definition()).cloned());
-            let others = now.keys().filter(|path| !changed.contains(path));
-            let others = others.filter(|path| !path.ends_with(DOCUMENT));
+            let others = now
+                .keys()
+                .filter(|path| !changed.contains(path))
+                .filter(|path| !path.ends_with(DOCUMENT));
             accepted.extend(others.flat_map(|path| read(path).unwrap_or_default()));
         }
         for wanted in accepted.iter().filter(|it| it.is_of_any(&definitions)) {
@@ -75,14 +77,14 @@ impl Objects {
                 refuse(news);
             }
         }
-        for object in self.left(earlier) {
-            teller.tell(&News::left(object, teller.kubectl()));
+        for object in self.remaining(earlier) {
+            teller.print(&News::remains(object, teller.kubectl()));
         }
         is_refused
     }
 
     /// Those of `earlier` objects that no file holds any more.
-    fn left(&self, earlier: BTreeSet<ObjectRef>) -> Vec<ObjectRef> {
+    fn remaining(&self, earlier: BTreeSet<ObjectRef>) -> Vec<ObjectRef> {
         let is_held = |object: &ObjectRef| self.0.values().any(|held| held.contains(object));
         earlier
             .into_iter()
@@ -117,8 +119,8 @@ mod tests {
         let (old, moved) = (node("CustomResourceDefinition", "a"), node("Team", "b"));
         let held = BTreeMap::from([(PathBuf::from("b.yaml"), [moved.clone()].into())]);
         let objects = Objects(held);
-        assert_eq!(objects.left([old.clone(), moved].into()), [old]);
-        assert_eq!(objects.left(BTreeSet::new()), []);
+        assert_eq!(objects.remaining([old.clone(), moved].into()), [old]);
+        assert_eq!(objects.remaining(BTreeSet::new()), []);
     }
 
     #[test]

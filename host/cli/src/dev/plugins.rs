@@ -7,9 +7,8 @@ use super::news::News;
 use super::tell::Teller;
 use windlass_host::controller::Record;
 use windlass_host::hosting::Host;
-use windlass_host::metrics::{Meters, Stage};
+use windlass_host::metrics::{PluginMetrics, PluginStage};
 use windlass_host::object::ObjectRef;
-use windlass_host::seams::{Either, first};
 use windlass_host::text::clean;
 use windlass_host::why::PassAnswer;
 
@@ -31,7 +30,7 @@ struct Told {
     held: Option<String>,
 }
 
-/// Tells what becomes of `plugin`, for ever.
+/// Tells what becomes of `plugin`, without end.
 pub(super) async fn watch(host: Arc<Host>, plugin: String, teller: Teller) {
     let meters = host.metrics.of(&plugin);
     let (mut moves, mut passes) = (meters.moves(), host.records.of(&plugin).follow(WAITING));
@@ -40,39 +39,44 @@ pub(super) async fn watch(host: Arc<Host>, plugin: String, teller: Teller) {
         let moved = async {
             // The meters hold the sender.
             let _ = moves.changed().await;
-            if meters.stage() == Stage::StandingBy {
+            if meters.stage() == PluginStage::StandingBy {
                 // Mostly it has the Lease in a moment.
-                let next = async { drop(moves.changed().await) };
-                first(next, host.seams.clock.sleep(STANDBY)).await;
+                tokio::select! {
+                    biased;
+                    _ = moves.changed() => {}
+                    () = host.seams.clock.sleep(STANDBY) => {}
+                }
             }
         };
-        match first(moved, passes.recv()).await {
-            Either::Left(()) => {}
-            Either::Right(Some(record)) => {
-                // What moved before the pass is told before it.
-                tell_moves(&meters, &plugin, &mut told, &teller);
-                teller.tell(&pass(&plugin, &meters, &record));
-                continue;
-            }
-            Either::Right(None) => return,
-        }
+        let record = tokio::select! {
+            biased;
+            () = moved => None,
+            record = passes.recv() => match record {
+                Some(record) => Some(record),
+                None => return,
+            },
+        };
+        // What moved before the pass is told before it.
         tell_moves(&meters, &plugin, &mut told, &teller);
+        if let Some(record) = record {
+            teller.print(&pass(&plugin, &meters, &record));
+        }
     }
 }
 
-fn tell_moves(meters: &Meters, plugin: &str, told: &mut Told, teller: &Teller) {
+fn tell_moves(meters: &PluginMetrics, plugin: &str, told: &mut Told, teller: &Teller) {
     let about = meters.about().map(|about| about.digest);
     let holder = meters.holder();
     let held = held(&meters.stage(), holder, meters.refusal());
     for news in moved(plugin, &meters.stage(), about, held, told) {
-        teller.tell(&news);
+        teller.print(&news);
     }
 }
 
 /// What is new since it was told last.
 fn moved(
     plugin: &str,
-    stage: &Stage,
+    stage: &PluginStage,
     digest: Option<String>,
     held: Option<String>,
     told: &mut Told,
@@ -98,21 +102,21 @@ fn moved(
 }
 
 /// Why a plugin, or a new version of it, does not run. A Lease that no other host has is taken in a moment.
-fn held(stage: &Stage, holder: Option<String>, refusal: Option<String>) -> Option<String> {
+fn held(stage: &PluginStage, holder: Option<String>, refusal: Option<String>) -> Option<String> {
     refusal.or_else(|| match stage {
-        Stage::Refused(why)
-        | Stage::Quarantined(why)
-        | Stage::Waiting(why)
-        | Stage::SlowedDown(why) => Some(why.clone()),
-        Stage::StandingBy => holder.map(|holder| {
+        PluginStage::Refused(why)
+        | PluginStage::Quarantined(why)
+        | PluginStage::Waiting(why)
+        | PluginStage::SlowedDown(why) => Some(why.clone()),
+        PluginStage::StandingBy => holder.map(|holder| {
             let holder = clean(&holder, HOLDER);
-            format!("{holder} has its Lease, and this host stands by")
+            format!("{holder} has its Lease, so this host is on standby")
         }),
-        Stage::Loading | Stage::Syncing | Stage::Running => None,
+        PluginStage::Loading | PluginStage::Syncing | PluginStage::Running => None,
     })
 }
 
-fn pass(plugin: &str, meters: &Meters, record: &Record) -> News {
+fn pass(plugin: &str, meters: &PluginMetrics, record: &Record) -> News {
     let kind = meters.about().map_or_else(String::new, |about| about.kind);
     News::Pass {
         plugin: plugin.to_owned(),
@@ -131,28 +135,35 @@ mod tests {
     #[test]
     fn each_move_is_told_once() {
         let mut told = Told::default();
-        let mut step = |stage: Stage, digest: &str, refusal: Option<&str>| -> Vec<String> {
+        let mut step = |stage: PluginStage, digest: &str, refusal: Option<&str>| -> Vec<String> {
             let digest = Some(digest.to_owned());
             let held = held(&stage, None, refusal.map(str::to_owned));
             let news = moved("p", &stage, digest, held, &mut told);
-            news.iter().map(|news| news.said().1.to_owned()).collect()
+            news.iter()
+                .map(|news| news.message().1.to_owned())
+                .collect()
         };
-        let waiting = || Stage::Waiting("no kind".into());
+        let waiting = || PluginStage::Waiting("no kind".into());
         assert_eq!(step(waiting(), "a", None), ["Held"]);
         assert_eq!(step(waiting(), "a", None), [""; 0]);
-        assert_eq!(step(Stage::Syncing, "a", None), [""; 0]);
-        assert_eq!(step(Stage::Running, "a", None), ["Running"]);
-        assert_eq!(step(Stage::Running, "a", Some("bad")), ["Held"]);
-        assert_eq!(step(Stage::Running, "b", None), ["Swapped"]);
-        assert_eq!(step(Stage::Running, "b", Some("bad")), ["Held"], "again");
+        assert_eq!(step(PluginStage::Syncing, "a", None), [""; 0]);
+        assert_eq!(step(PluginStage::Running, "a", None), ["Running"]);
+        assert_eq!(step(PluginStage::Running, "a", Some("bad")), ["Held"]);
+        assert_eq!(step(PluginStage::Running, "b", None), ["Swapped"]);
+        assert_eq!(
+            step(PluginStage::Running, "b", Some("bad")),
+            ["Held"],
+            "again"
+        );
     }
 
     #[test]
     fn only_a_lease_that_another_host_has_holds_a_plugin_back() {
-        let held = |holder: Option<&str>| held(&Stage::StandingBy, holder.map(str::to_owned), None);
+        let held =
+            |holder: Option<&str>| held(&PluginStage::StandingBy, holder.map(str::to_owned), None);
         assert_eq!(held(None), None);
         let other = held(Some("other"));
-        let said = "other has its Lease, and this host stands by";
+        let said = "other has its Lease, so this host is on standby";
         assert_eq!(other.as_deref(), Some(said));
     }
 }

@@ -22,21 +22,16 @@ use super::target::{Target, Version};
 use crate::project::Maker;
 use crate::project::objects::{Wanted, in_order, objects};
 use windlass_host::api::{Api, Request, Resource};
+use windlass_host::controller::Function;
 use windlass_host::error::Chain;
 use windlass_host::flags::ObjectFormat;
-use windlass_host::flowcontrol::Throttled;
-use windlass_host::grants::Used;
-use windlass_host::hosting::{Host, Quarantine};
+use windlass_host::hosting::{DryRun, Host, Quarantine, Returned};
 use windlass_host::lease::Times;
 use windlass_host::object::{Object, ObjectRef, Page};
-use windlass_host::plugin::cluster::{
-    Call, CapturedWrite, CapturedWrites, ClusterAccess, Primary, Writes,
-};
-use windlass_host::plugin::{
-    Action, Cancel, HostCalls, Measures, Plugin, Progress, code_cache, sandboxes,
-};
-use windlass_host::runtime::{Means, identity, wire};
-use windlass_host::screen::{Tone, say};
+use windlass_host::plugin::cluster::CapturedWrite;
+use windlass_host::plugin::{Action, Plugin, Progress, code_cache, sandboxes};
+use windlass_host::runtime::{HostDependencies, identity, wire};
+use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::{Rng, Seams};
 use windlass_host::text::clean;
 use windlass_host::view::View;
@@ -96,7 +91,7 @@ pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow:
         rng: Rng::seeded(1),
         ..seams.clone()
     };
-    let means = Means {
+    let means = HostDependencies {
         api: Api::new(kube::Client::new(server.clone(), HOME), repeatable),
         namespace: HOME.to_owned(),
         cache: code_cache(flags.code_cache.clone())?,
@@ -117,15 +112,20 @@ pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow:
         seams: seams.clone(),
     };
     let made = target.make(&maker, |command| {
-        let _ = say(Tone::Good, "Building", command);
+        let _ = print_status(Tone::Good, "Building", command);
     });
     // A component may carry the kinds of the objects.
     let version = target.version(made.await?, host).await?;
     for news in &version.applied {
-        said(news)?;
+        print(news)?;
     }
     put(objects, &server, host).await?;
-    let calls = call_all(&version, host, flags.finalize).await?;
+    let function = if flags.finalize {
+        Function::Finalize
+    } else {
+        Function::Reconcile
+    };
+    let calls = call_all(&version, host, function).await?;
     let failed = calls.iter().filter(|call| call.error.is_some()).count();
     let number = calls.len();
     let rendering = Rendering {
@@ -168,9 +168,10 @@ fn given(flags: &RenderFlags, target: &Target) -> anyhow::Result<Vec<Wanted>> {
 
 fn read(path: &Path) -> anyhow::Result<Vec<Wanted>> {
     let mut text = String::new();
-    match path == Path::new("-") {
-        true => stdin().lock().read_to_string(&mut text),
-        false => std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)),
+    if path == Path::new("-") {
+        stdin().lock().read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text))
     }
     .with_context(|| format!("cannot read {}", path.display()))?;
     objects(path, &text).map_err(anyhow::Error::msg)
@@ -196,12 +197,12 @@ async fn put(wanted: Vec<Wanted>, server: &Server, host: &Host) -> anyhow::Resul
                 Err(no) => refused(&wanted, &format!("{}: {}", wanted.title(), no.message)),
             }
         };
-        said(&news)?;
+        print(&news)?;
     }
     Ok(())
 }
 
-fn said(applied: &News) -> anyhow::Result<()> {
+fn print(applied: &News) -> anyhow::Result<()> {
     if let News::NotApplied { file, message } = applied {
         bail!("{file}: {message}");
     }
@@ -212,7 +213,7 @@ fn said(applied: &News) -> anyhow::Result<()> {
 async fn call_all(
     version: &Version,
     host: &Arc<Host>,
-    finalize: bool,
+    function: Function,
 ) -> anyhow::Result<Vec<Rendered>> {
     let document = &version.candidate.document;
     let loading = host.sandboxes.load(
@@ -233,7 +234,7 @@ async fn call_all(
     let list = Page::of(list.get())?;
     let mut calls = Vec::new();
     for object in list.objects(&resource) {
-        calls.push(call(&plugin, version, host, &resource, &object, finalize).await);
+        calls.push(call(&plugin, version, host, &resource, &object, function).await);
     }
     if calls.is_empty() {
         bail!("there is no {kind} to render: give one with -f");
@@ -247,84 +248,48 @@ async fn call(
     host: &Host,
     resource: &Resource,
     object: &Object,
-    finalize: bool,
+    function: Function,
 ) -> Rendered {
-    let view = View::unwatched(plugin.description.outlook(&plugin.name, resource.clone()));
-    let request = windlass_host::plugin::Request {
-        object: view.show(resource, object),
-        attempt: 0,
-    };
-    let sheet = CapturedWrites::default();
-    let door = ClusterAccess {
-        plugin: plugin.name.clone(),
-        api: host.api.clone(),
-        discovery: host.discovery.clone(),
-        used: Used::default(),
-        calls: HostCalls::default(),
-        measures: Measures::default(),
-        throttled: Throttled::default(),
-        grants: version.candidate.document.grants.clone(),
-        view: Arc::new(view),
-        events: host.events.clone(),
-        account: plugin.account().clone(),
-        api_calls: plugin.limits().api_calls,
-        writes: Writes::Captured,
-        sheet: sheet.clone(),
-    };
-    let primary = Primary {
-        key: object.metadata.key.clone(),
-        uid: object.metadata.uid.to_string(),
-        resource: resource.clone(),
-    };
-    let node = ObjectRef::new(&resource.kind, &primary.key);
-    let (call, cancel) = (Call::new(Arc::new(door), primary), Cancel::default());
-    let (answer, output) = match finalize {
-        true => {
-            let called = plugin.finalize(request, call, &cancel).await;
-            (
-                called.answer.map(|progress| progress_said(&progress)),
-                called.output,
-            )
-        }
-        false => {
-            let called = plugin.reconcile(request, call, &cancel).await;
-            (
-                called.answer.map(|action| action_said(&action)),
-                called.output,
-            )
-        }
-    };
+    let view = View::unwatched(
+        plugin
+            .description
+            .watch_spec(&plugin.name, resource.clone()),
+    );
+    let grants = &version.candidate.document.grants;
+    let dry_run = host.dry_run((plugin, grants), view, (resource, object), function);
+    let DryRun {
+        primary,
+        answer,
+        output,
+        writes,
+    } = dry_run.await;
     let (returned, error) = match answer {
-        Ok(returned) => (returned, None),
+        Ok(returned) => (returned_said(&returned), None),
         Err(error) => {
             let output = output.trim();
             let cause = Chain(&error).to_string();
-            let whole = match output.is_empty() {
-                true => cause,
-                false => format!("{cause}: {output}"),
+            let whole = if output.is_empty() {
+                cause
+            } else {
+                format!("{cause}: {output}")
             };
             ("failed".to_owned(), Some(clean(&whole, TEXT)))
         }
     };
     Rendered {
-        object: node,
+        object: ObjectRef::new(&resource.kind, &primary.key),
         returned,
         error,
-        writes: sheet.all().into_iter().map(WriteOf::from).collect(),
+        writes: writes.into_iter().map(WriteOf::from).collect(),
     }
 }
 
-fn action_said(action: &Action) -> String {
-    match action {
-        Action::AwaitChange => "awaitChange".to_owned(),
-        Action::RequeueAfter(millis) => format!("requeueAfter {millis} ms"),
-    }
-}
-
-fn progress_said(progress: &Progress) -> String {
-    match progress {
-        Progress::Done => "done".to_owned(),
-        Progress::Pending(millis) => format!("pending {millis} ms"),
+fn returned_said(returned: &Returned) -> String {
+    match returned {
+        Returned::Action(Action::AwaitChange) => "awaitChange".to_owned(),
+        Returned::Action(Action::RequeueAfter(millis)) => format!("requeueAfter {millis} ms"),
+        Returned::Progress(Progress::Done) => "done".to_owned(),
+        Returned::Progress(Progress::Pending(millis)) => format!("pending {millis} ms"),
     }
 }
 

@@ -16,7 +16,7 @@ use super::tell::Teller;
 use super::verdict::verdict;
 use windlass_host::runtime::Wired;
 use windlass_host::screen::Tone;
-use windlass_host::seams::{Ended, Seams};
+use windlass_host::seams::{ChildExit, Seams};
 use windlass_host::source::Folder;
 use windlass_host::why::{Question, text};
 
@@ -49,7 +49,7 @@ impl Session {
                 if !flags.keep_going || flags.once {
                     bail!("{message}");
                 }
-                self.teller.tell(&News::BuildFailed {
+                self.teller.print(&News::BuildFailed {
                     message,
                     runs_on: false,
                 });
@@ -82,7 +82,7 @@ impl Session {
                 teller.hint(Tone::Warning, "Loop", line);
             }
             let took = clock.now() - began;
-            teller.tell(&News::Ready {
+            teller.print(&News::Ready {
                 took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
                 page,
                 kubeconfig,
@@ -126,8 +126,8 @@ impl Session {
 
     fn again(&self) {
         for plugin in self.names.all() {
-            if let Some(insight) = self.wired.host.insights.of(&plugin) {
-                insight.run_all();
+            if let Some(handle) = self.wired.host.handles.of(&plugin) {
+                handle.run_all();
             }
         }
     }
@@ -153,7 +153,7 @@ impl Session {
         let here = Path::new(".");
         if !matches!(
             self.seams.spawn.shell(&line, here).await,
-            Ok(Ended::Code(0))
+            Ok(ChildExit::Code(0))
         ) {
             let text = format!("no browser was found: open {page}");
             self.teller.hint(Tone::Warning, "Page", &text);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::names::Names;
 use windlass_host::controller::Record;
 use windlass_host::hosting::Host;
-use windlass_host::metrics::Stage;
+use windlass_host::metrics::PluginStage;
 use windlass_host::object::Key;
 
 /// How often it is looked for.
@@ -36,8 +36,8 @@ pub(super) async fn settled(host: &Arc<Host>, plugins: &Names) -> Rest {
         let before = passes(host, plugins);
         if at_rest(host, plugins) {
             for plugin in plugins.all() {
-                if let Some(insight) = host.insights.of(&plugin) {
-                    insight.barrier().await;
+                if let Some(handle) = host.handles.of(&plugin) {
+                    handle.barrier().await;
                 }
             }
             if at_rest(host, plugins) && passes(host, plugins) == before {
@@ -61,11 +61,14 @@ fn at_rest(host: &Host, plugins: &Names) -> bool {
         let meters = host.metrics.of(plugin);
         let waiting = meters.waiting();
         // What is refused does not move by itself.
-        if matches!(meters.stage(), Stage::Refused(_) | Stage::Quarantined(_)) {
+        if matches!(
+            meters.stage(),
+            PluginStage::Refused(_) | PluginStage::Quarantined(_)
+        ) {
             return true;
         }
         let is_idle = waiting.normal + waiting.low + waiting.running == 0;
-        let works = meters.stage().is_running() && host.insights.of(plugin).is_some();
+        let works = meters.stage().is_running() && host.handles.of(plugin).is_some();
         works
             && is_idle
             && !newest(&host.records.all_of(plugin))
@@ -92,14 +95,14 @@ fn rest(host: &Host, plugins: &Names) -> Rest {
     for plugin in plugins.all() {
         let meters = host.metrics.of(&plugin);
         let held = match meters.stage() {
-            Stage::Refused(why) | Stage::Quarantined(why) => Some(why),
+            PluginStage::Refused(why) | PluginStage::Quarantined(why) => Some(why),
             _ => meters.refusal(),
         };
         rest.failed
             .extend(held.map(|why| format!("{plugin}: {why}")));
         let kind = meters.about().map_or_else(String::new, |about| about.kind);
-        let insight = host.insights.of(&plugin);
-        let is_held_back = |key: &Key| insight.as_ref().is_some_and(|it| it.is_held_back(key));
+        let handle = host.handles.of(&plugin);
+        let is_held_back = |key: &Key| handle.as_ref().is_some_and(|it| it.is_held_back(key));
         for (key, last) in newest(&host.records.all_of(&plugin)) {
             rest.objects += 1;
             // It rests only because the host slows it down.
@@ -137,7 +140,7 @@ pub(super) fn busiest(host: &Host, plugins: &Names) -> Vec<String> {
 /// What one of them did.
 fn busy(kind: &str, times: usize, last: &Record) -> String {
     let mut text = format!("{kind} {}: {times} passes", last.key);
-    if let Some(why) = last.whys.first.first() {
+    if let Some(why) = last.reasons.first.first() {
         text.push_str(&format!("; the last one since {why}"));
     }
     let wrote = last

@@ -13,13 +13,12 @@ use super::inputs::Inputs;
 use super::news::News;
 use crate::project::objects::{Wanted, carried};
 use crate::project::{Failed, Made, Maker, Project, grants_command};
-use windlass_host::api::{Discovery, Resource};
+use windlass_host::api::Resource;
 use windlass_host::digest::digest;
 use windlass_host::error::Chain;
 use windlass_host::grants::{Grant, Grants, entries};
 use windlass_host::hosting::Host;
 use windlass_host::manifest::{Limits, Plugin, line_of_grant};
-use windlass_host::needs;
 use windlass_host::plugin::Description;
 use windlass_host::source::{Candidate, read_file};
 use windlass_host::text::is_dns_label;
@@ -55,9 +54,10 @@ impl Target {
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let about =
             fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
-        match about.is_dir() {
-            true => Ok(Self::Project(Box::new(Project::open(path)?))),
-            false => Ok(Self::Component(path.to_owned())),
+        if about.is_dir() {
+            Ok(Self::Project(Box::new(Project::open(path)?)))
+        } else {
+            Ok(Self::Component(path.to_owned()))
         }
     }
 
@@ -181,7 +181,7 @@ impl Target {
             },
             News::Granted {
                 plugin: document.name.clone(),
-                needs: grant::told(description),
+                needs: grant::need_lines(description),
                 powerful: grant::powerful(description),
                 missing,
                 add: to_grant.iter().map(|grant| entries([grant])).collect(),
@@ -193,7 +193,7 @@ impl Target {
             Self::Project(_) => &document.grants,
             Self::Component(_) => &grant::status(primary.as_ref()),
         };
-        let grants = grant::asked(granted, description, primary.as_ref());
+        let grants = grant::requested_grants(granted, description, primary.as_ref());
         let text: Arc<str> = match self {
             Self::Project(project) => project.text.as_str().into(),
             Self::Component(_) => "".into(),
@@ -209,39 +209,25 @@ impl Target {
     }
 }
 
-/// What the document of a project does not grant, what to add for it, and what cannot work.
+/// What the document of a project does not grant, what to add for it, and what cannot work in its grants: nothing while
+/// its kind is not served.
 fn lacks(
     project: &Project,
     description: &Description,
     primary: Option<&Resource>,
     host: &Host,
 ) -> (Vec<String>, Vec<Grant>, Vec<String>) {
-    let grants = &project.document.grants;
-    let mut problems = problems(project, description, primary, &host.discovery);
-    let to_grant = host.to_grant(description, grants);
-    let to_grant = to_grant.unwrap_or_else(|never| {
-        let problem = format!("the plugin needs what is never granted: {never}");
+    let document = &project.document;
+    let readiness = host.readiness(description, &document.grants);
+    let line = |index| line_of_grant(&project.text, &document.name, index);
+    let problems = readiness.problems.iter().filter(|_| primary.is_some());
+    let mut problems: Vec<String> = problems.map(|problem| problem.text(line)).collect();
+    let to_grant = readiness.to_grant.unwrap_or_else(|never| {
+        let problem = format!("the plugin needs access that is never granted: {never}");
         problems.insert(0, problem);
         Vec::new()
     });
-    (description.missing(grants), to_grant, problems)
-}
-
-/// What cannot work in the grants of a project; nothing while its kind is not served.
-fn problems(
-    project: &Project,
-    description: &Description,
-    primary: Option<&Resource>,
-    discovery: &Discovery,
-) -> Vec<String> {
-    let Some(primary) = primary else {
-        return Vec::new();
-    };
-    let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
-    let document = &project.document;
-    let problems = needs::problems(description, &document.grants, &primary.into(), &scope);
-    let line = |index| line_of_grant(&project.text, &document.name, index);
-    problems.iter().map(|problem| problem.text(line)).collect()
+    (readiness.missing, to_grant, problems)
 }
 
 /// The document of a component without one.
@@ -262,7 +248,7 @@ fn alone(file: &Path) -> Plugin {
 fn own_name(description: &Description) -> anyhow::Result<String> {
     if !is_dns_label(&description.name) {
         bail!(
-            "the component calls itself {:?}, which is no DNS label: give it a document, plugin.yaml, that says its name",
+            "the component's name {:?} is not a DNS label: write a plugin.yaml with another name beside it",
             description.name
         );
     }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -13,12 +14,12 @@ use super::news::News;
 use windlass_host::connect::ClusterFlags;
 use windlass_host::flags::OutputFormat;
 use windlass_host::object::ObjectRef;
-use windlass_host::screen::{Tone, say_at};
+use windlass_host::screen::{Tone, print_status_at};
 use windlass_host::seams::{Clock, time_of_day};
 use windlass_host::text::shell_word;
 use windlass_host::why::PassAnswer;
 
-/// Whoever says it. Clones are the same.
+/// The one that says it. Clones are the same.
 #[derive(Clone)]
 pub(super) struct Teller {
     output: OutputFormat,
@@ -93,13 +94,13 @@ impl Teller {
     }
 
     /// Says it: to standard error for people, or a line of JSON to standard output.
-    pub(super) fn tell(&self, news: &News) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn print(&self, news: &News) {
+        let mut last = self.last.lock();
         let told = match self.output {
             OutputFormat::Text => {
                 let before = last.of(news);
-                let (tone, verb, text) = news.said_after(before);
-                say_at(&self.time(), tone, verb, &text)
+                let (tone, verb, text) = news.message_after(before);
+                print_status_at(&self.time(), tone, verb, &text)
             }
             OutputFormat::Json => document(news, self.clock.wall()),
         };
@@ -111,7 +112,7 @@ impl Teller {
     /// Says something that only people need.
     pub(super) fn hint(&self, tone: Tone, verb: &str, text: &str) {
         if self.output == OutputFormat::Text {
-            self.was_heard(&say_at(&self.time(), tone, verb, text));
+            self.was_heard(&print_status_at(&self.time(), tone, verb, text));
         }
     }
 
@@ -121,7 +122,7 @@ impl Teller {
 
     /// The object that was reconciled last.
     pub(super) fn last(&self) -> Option<ObjectRef> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = self.last.lock();
         last.object.clone()
     }
 

@@ -15,7 +15,7 @@ pub(super) fn verdict(
 ) -> anyhow::Result<()> {
     let Some(rest) = rest else {
         bail!(
-            "not everything is settled after {} s; --timeout says how long to wait, and without --once one sees what goes on{}",
+            "not settled after {} s: raise --timeout, or run without --once to see what happens{}",
             timeout.as_secs(),
             busy.iter()
                 .map(|line| format!("\n{line}"))
@@ -64,7 +64,7 @@ mod tests {
         };
         for (rest, refused, said) in [
             (None, false, "after 1 s"),
-            (None, false, "what goes on\nGreeting a: 9 passes"),
+            (None, false, "see what happens\nGreeting a: 9 passes"),
             (
                 Some(endless),
                 false,

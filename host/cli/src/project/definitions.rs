@@ -25,7 +25,7 @@ pub(super) struct Definition {
 pub(super) struct Definitions(Vec<Definition>);
 
 impl Definitions {
-    /// Reads the YAML files of `folder`. What is no YAML is for whoever applies it to say.
+    /// Reads the YAML files of `folder`. The code that applies them reports what is not YAML.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -40,8 +40,10 @@ impl Definitions {
                 .is_some_and(|end| end == "yaml" || end == "yml");
             let text = if is_yaml { text_of(&path).ok() } else { None };
             let objects = text.and_then(|text| objects(&path, &text).ok());
-            let definitions = objects.into_iter().flatten();
-            let definitions = definitions.filter_map(|object| object.definition());
+            let definitions = objects
+                .into_iter()
+                .flatten()
+                .filter_map(|object| object.definition());
             all.extend(definitions.filter_map(|definition| read(&definition)));
         }
         Ok(Self(all))

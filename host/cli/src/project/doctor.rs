@@ -53,16 +53,15 @@ impl Check {
 /// Something that is needed is missing.
 pub async fn doctor(flags: DoctorFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let mut checks = Vec::new();
-    let command = match has_document(&flags.folder) {
-        false => None,
-        true => {
-            let project = Project::open(&flags.folder);
-            let command = project.as_ref().ok().and_then(Project::how);
-            let command = command.map(|build| build.command.clone());
-            let found = project.map(drop).map_err(|error| format!("{error:#}"));
-            checks.push(Check::of(DOCUMENT, found));
-            command
-        }
+    let command = if has_document(&flags.folder) {
+        let project = Project::open(&flags.folder);
+        let command = project.as_ref().ok().and_then(Project::how);
+        let command = command.map(|build| build.command.clone());
+        let found = project.map(drop).map_err(|error| format!("{error:#}"));
+        checks.push(Check::of(DOCUMENT, found));
+        command
+    } else {
+        None
     };
     for tool in all_tools() {
         let is_needed = command
@@ -110,9 +109,10 @@ async fn look_for(
     folder: &Path,
     spawn: &Spawn,
 ) -> anyhow::Result<Check> {
-    let here = match folder.is_dir() {
-        true => folder.to_owned(),
-        false => PathBuf::from("."),
+    let here = if folder.is_dir() {
+        folder.to_owned()
+    } else {
+        PathBuf::from(".")
     };
     let is_there = tool.is_there(&here, spawn).await?;
     let state = match (is_there, is_needed) {
@@ -139,7 +139,7 @@ fn text(checks: &[Check]) -> String {
     let mut out = String::new();
     for check in checks {
         let state = match check.state {
-            "unneeded" => "not here, and not needed",
+            "unneeded" => "missing, but not needed",
             state => state,
         };
         // Writing into memory does not fail.

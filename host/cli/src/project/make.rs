@@ -11,20 +11,19 @@ use anyhow::{Context, bail};
 
 use super::definitions::Definitions;
 use super::flags::BuildFlags;
-use super::missing::missing;
+use super::missing::{missing, plural, readiness};
 use super::sdk::Sdk;
 use super::toolchain::{check, wants_packages};
 use super::{DOCUMENT, Project};
 use windlass_host::digest::{Digest, digest};
 use windlass_host::error::Chain;
 use windlass_host::manifest::line_of_grant;
-use windlass_host::needs;
 use windlass_host::plugin::{Describe, Description, Plugin};
-use windlass_host::rbac::{is_watched, primary_plural};
-use windlass_host::screen::{Tone, say};
-use windlass_host::seams::{Ended, Rng, Seams};
+use windlass_host::rbac::is_watched;
+use windlass_host::screen::{Tone, print_status};
+use windlass_host::seams::{ChildExit, Rng, Seams};
 use windlass_host::source::{is_packed_name, packed, read_file};
-use windlass_host::text::spell;
+use windlass_host::text::format_duration;
 
 /// What installs the packages of a project in JavaScript.
 const PACKAGES: &str = "npm install --no-audit --no-fund --no-progress";
@@ -51,7 +50,7 @@ pub enum Failed {
     Other(#[from] anyhow::Error),
 }
 
-/// Whoever runs toolchains.
+/// The one that runs toolchains.
 #[derive(Clone)]
 pub struct Maker {
     /// Time, randomness and processes.
@@ -104,10 +103,10 @@ impl Maker {
         let ended = self.seams.spawn.shell(command, folder).await;
         let ended = ended.with_context(|| format!("cannot start `{command}`"))?;
         let how = match ended {
-            Ended::Code(0) => return Ok(()),
-            Ended::Code(code) => format!("exit code {code}"),
-            Ended::Signal(signal) => format!("signal {signal}"),
-            Ended::Late => "it took too long".to_owned(),
+            ChildExit::Code(0) => return Ok(()),
+            ChildExit::Code(code) => format!("exit code {code}"),
+            ChildExit::Signal(signal) => format!("signal {signal}"),
+            ChildExit::Late => "it took too long".to_owned(),
         };
         Err(Failed::Command(command.to_owned(), how))
     }
@@ -121,7 +120,7 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
     let project = Project::open(&flags.folder)?;
     if project.how().is_none() {
         bail!(
-            "{}: spec.build is not there: say how the component is made, with command, output and watch",
+            "{}: spec.build is missing: it says how the component is built, with command, output and watch",
             project.document.file.display()
         );
     }
@@ -137,10 +136,10 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
         plugin.description.version,
         made.bytes.len().div_ceil(1024),
         made.digest,
-        spell(made.took),
+        format_duration(made.took),
         document.component.display(),
     );
-    say(Tone::Good, "Built", &text)?;
+    print_status(Tone::Good, "Built", &text)?;
     check_grants(&project, &plugin.description)
 }
 
@@ -158,7 +157,7 @@ pub(super) async fn described(
         seams: seams.clone(),
     };
     let made = maker.make(project, |command| {
-        let _ = say(Tone::Good, "Building", command);
+        let _ = print_status(Tone::Good, "Building", command);
     });
     let made = made.await?;
     let describe = Describe::new(code_cache, threads, seams)?;
@@ -182,49 +181,32 @@ pub(super) async fn described(
 fn check_grants(project: &Project, description: &Description) -> anyhow::Result<()> {
     let file = project.document.file.display();
     let own = Definitions::of(&project.folder)?;
-    let missing = missing(project, description, &own);
+    let readiness = readiness(project, description, &own);
+    let missing = missing(project, &readiness);
     let mut refused: Vec<String> = missing.into_iter().collect();
-    for (refuses, problem) in problems(project, description, &own) {
-        let text = format!("{file}: {problem}");
-        match refuses {
-            true => refused.push(text),
-            false => say(Tone::Warning, "Grants", &text)?,
+    let (problems, notes) = match plural(project, description, &own) {
+        Ok(_) => {
+            let name = &project.document.name;
+            readiness.problems_told(|index| line_of_grant(&project.text, name, index))
         }
-    }
-    match refused.is_empty() {
-        true => Ok(()),
-        false => bail!("{}", refused.join("\n")),
-    }
-}
-
-/// What cannot work in the grants of `project`, and whether a host refuses it. Its `own` kinds are known beside those of
-/// Kubernetes.
-fn problems(
-    project: &Project,
-    description: &Description,
-    own: &Definitions,
-) -> Vec<(bool, String)> {
-    let document = &project.document;
-    let own_primary = own.by_kind(description.group(), &description.kind);
-    let named = match own_primary {
-        Some(own) => Ok(own.plural.clone()),
-        None => primary_plural(description, &document.grants),
-    };
-    let plural = match named {
-        Ok(plural) => plural,
         // Which of several kinds it is, a cluster knows.
-        Err(problem) => return vec![(!is_watched(description, &document.grants), problem)],
+        Err(problem) if is_watched(description, &project.document.grants) => {
+            (Vec::new(), vec![problem])
+        }
+        Err(problem) => (vec![problem], Vec::new()),
     };
-    let primary = own.kind(description.group(), &plural);
-    let scope = |group: &str, plural: &str| own.is_cluster_scoped(group, plural);
-    let problems = needs::problems(description, &document.grants, &primary, &scope);
-    let line = |index| line_of_grant(&project.text, &document.name, index);
-    let told = problems.iter();
-    let told = told.map(|problem| (problem.refuses, problem.text(line)));
-    told.collect()
+    for note in notes {
+        print_status(Tone::Warning, "Grants", &format!("{file}: {note}"))?;
+    }
+    let problems = problems.into_iter();
+    refused.extend(problems.map(|problem| format!("{file}: {problem}")));
+    if refused.is_empty() {
+        return Ok(());
+    }
+    bail!("{}", refused.join("\n"))
 }
 
-/// Puts the component where the document says; whoever reads it there sees the old one or the new one. With a name that
+/// Puts the component where the document says; a reader sees the old one or the new one. With a name that
 /// ends in `.gz` it is packed: then the answer is how many bytes the file has.
 fn put(project: &Project, made: &Made, rng: &Rng) -> anyhow::Result<Option<usize>> {
     let component = &project.document.component;
@@ -233,9 +215,10 @@ fn put(project: &Project, made: &Made, rng: &Rng) -> anyhow::Result<Option<usize
         return Ok(None);
     }
     let draft = component.with_extension(format!("{:016x}", rng.number()));
-    let bytes = match is_packed {
-        true => packed(&made.bytes).map(Cow::Owned),
-        false => Ok(Cow::Borrowed(&*made.bytes)),
+    let bytes = if is_packed {
+        packed(&made.bytes).map(Cow::Owned)
+    } else {
+        Ok(Cow::Borrowed(&*made.bytes))
     };
     let written = bytes.and_then(|bytes| {
         fs::write(&draft, &bytes)?;

@@ -14,10 +14,10 @@ use super::make::described;
 use edit::{INDENT, with_grants};
 use windlass_host::grants::{Grant, block};
 use windlass_host::manifest;
-use windlass_host::needs::{Places, wanted};
+use windlass_host::needs::{CoverageQuery, Readiness};
 use windlass_host::plugin::Description;
 use windlass_host::rbac::primary_plural;
-use windlass_host::screen::{Tone, say};
+use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::Seams;
 use windlass_host::source::change_text;
 use windlass_host::text::shell_word;
@@ -32,18 +32,19 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
     // A build takes its time: somebody may have changed the document meanwhile.
     let project = Project::open(&flags.folder)?;
     let own = Definitions::of(&project.folder)?;
-    let to_grant = to_grant(&project, &plugin.description, &own)
-        .map_err(|never| anyhow!("the plugin needs what is never granted: {never}"))?;
+    let to_grant = readiness(&project, &plugin.description, &own).to_grant;
+    let to_grant = to_grant
+        .map_err(|never| anyhow!("the plugin needs access that is never granted: {never}"))?;
     let file = project.document.file.display();
     if to_grant.is_empty() {
         let text = format!("{file} grants all that the plugin needs");
-        say(Tone::Good, "Granted", &text)?;
+        print_status(Tone::Good, "Granted", &text)?;
     } else if flags.write {
         let text = added(&project, &to_grant)?;
         let changed = change_text(&project.document.file, &project.text, &text);
         changed.with_context(|| format!("cannot write {file}"))?;
         let text = format!("{file}  rules: {}", to_grant.len());
-        say(Tone::Good, "Added", &text)?;
+        print_status(Tone::Good, "Added", &text)?;
     } else {
         let text = block(&to_grant, INDENT);
         stdout().lock().write_all(text.as_bytes())?;
@@ -54,33 +55,42 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
 /// The command that adds what is missing to the document in `folder`.
 pub fn grants_command(folder: &Path) -> String {
     let command = "windlass grants --write";
-    match folder == Path::new(".") {
-        true => command.to_owned(),
-        false => format!("{command} {}", shell_word(&folder.display().to_string())),
+    if folder == Path::new(".") {
+        command.to_owned()
+    } else {
+        format!("{command} {}", shell_word(&folder.display().to_string()))
     }
 }
 
-/// What to grant for what the document of `project` leaves open, with its `own` kinds.
-///
-/// # Errors
-/// As [`wanted`].
-fn to_grant(
+/// Whether the document of `project` grants what its plugin needs, with its `own` kinds.
+pub(super) fn readiness(
     project: &Project,
     description: &Description,
     own: &Definitions,
-) -> Result<Vec<Grant>, String> {
+) -> Readiness {
     let grants = &project.document.grants;
-    let group = description.group();
-    let plural = match own.by_kind(group, &description.kind) {
-        Some(own) => Ok(own.plural.clone()),
-        None => primary_plural(description, grants),
-    };
+    let plural = plural(project, description, own);
     let plural = plural.unwrap_or_else(|_| description.likely_plural());
-    let places = Places {
-        primary: own.kind(group, &plural),
+    let places = CoverageQuery {
+        primary: own.kind(description.group(), &plural),
         is_cluster_scoped: &|group, plural| own.is_cluster_scoped(group, plural),
     };
-    wanted(description, grants, &places)
+    Readiness::of(description, grants, &places)
+}
+
+/// The plural of the primary kind, as the project defines it or as its grants say.
+///
+/// # Errors
+/// The grants do not tell.
+pub(super) fn plural(
+    project: &Project,
+    description: &Description,
+    own: &Definitions,
+) -> Result<String, String> {
+    match own.by_kind(description.group(), &description.kind) {
+        Some(own) => Ok(own.plural.clone()),
+        None => primary_plural(description, &project.document.grants),
+    }
 }
 
 /// The text of the document with more grants.
@@ -88,7 +98,7 @@ fn added(project: &Project, to_grant: &[Grant]) -> anyhow::Result<String> {
     let document = &project.document;
     let file = &document.file;
     let text = with_grants(&project.text, to_grant);
-    // What a person has written is not touched unless it is certain what comes of it.
+    // What a person has written is not touched unless the result is certain.
     let is_as_meant = |text: &String| {
         let Ok(read) = manifest::parse(file, text) else {
             return false;
@@ -112,29 +122,18 @@ fn added(project: &Project, to_grant: &[Grant]) -> anyhow::Result<String> {
 }
 
 /// What the document of `project` does not grant, with the YAML to paste; nothing if it grants all.
-pub(super) fn missing(
-    project: &Project,
-    description: &Description,
-    own: &Definitions,
-) -> Option<String> {
-    let document = &project.document;
-    let missing = description.missing(&document.grants);
-    if missing.is_empty() {
-        return None;
-    }
-    let advice = match to_grant(project, description, own) {
-        Ok(to_grant) => format!(
-            "no host starts it before it does. `{}` adds this to spec.grants:\n{}",
+pub(super) fn missing(project: &Project, readiness: &Readiness) -> Option<String> {
+    let advice = |grants: &[Grant]| {
+        let block = block(grants, INDENT);
+        format!(
+            "no host starts it before that. `{}` adds this to spec.grants:\n{}",
             grants_command(&project.folder),
-            block(&to_grant, INDENT).trim_end()
-        ),
-        Err(never) => format!("no host starts it, since some of that is never granted: {never}"),
+            block.trim_end()
+        )
     };
-    Some(format!(
-        "{} does not grant what the plugin needs: {}; {advice}",
-        document.file.display(),
-        missing.join("; ")
-    ))
+    let lack = readiness.lack(advice)?;
+    let (file, name) = (project.document.file.display(), &project.document.name);
+    Some(format!("{file}: plugin {name} {lack}"))
 }
 
 #[cfg(test)]
@@ -159,10 +158,11 @@ mod tests {
         let description = Description::asking("", "configmaps", &["get", "create"]);
         let (_folder, project) = project("  source: { file: x.wasm }\n");
         let own = Definitions::default();
-        let said = missing(&project, &description, &own).unwrap();
+        let readiness = readiness(&project, &description, &own);
+        let said = missing(&project, &readiness).unwrap();
         let want = "adds this to spec.grants:\n    - apiGroups: [\"\"]\n      resources: [configmaps]\n      verbs: [get, create]";
         assert!(said.ends_with(want), "{said}");
-        let to_grant = to_grant(&project, &description, &own).unwrap();
+        let to_grant = readiness.to_grant.unwrap();
         let text = added(&project, &to_grant).unwrap();
         let read = manifest::parse(&project.document.file, &text).unwrap();
         assert_eq!(description.missing(&read[0].grants), [""; 0]);
@@ -174,7 +174,8 @@ mod tests {
         let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
         description.needs.extend(leases.needs);
         let (_folder, project) = project("  source: { file: x.wasm }\n");
-        let said = missing(&project, &description, &Definitions::default()).unwrap();
+        let readiness = readiness(&project, &description, &Definitions::default());
+        let said = missing(&project, &readiness).unwrap();
         assert!(said.contains("never granted: leases"), "{said}");
         assert!(!said.contains("--write"), "{said}");
     }
@@ -196,13 +197,14 @@ mod tests {
         let mut description = Description::asking("x.dev", "ixes", &["get", "list", "watch"]);
         let children = Description::asking("", "configmaps", &["create"]);
         description.needs.extend(children.needs);
-        let to_grant = to_grant(&project, &description, &own).unwrap();
+        let to_grant = readiness(&project, &description, &own).to_grant.unwrap();
         let text = added(&project, &to_grant).unwrap();
         let read = manifest::parse(&project.document.file, &text).unwrap();
-        let primary = own.kind("x.dev", "ixes");
-        let scope = |group: &str, plural: &str| own.is_cluster_scoped(group, plural);
-        let problems =
-            windlass_host::needs::problems(&description, &read[0].grants, &primary, &scope);
+        let places = CoverageQuery {
+            primary: own.kind("x.dev", "ixes"),
+            is_cluster_scoped: &|group, plural| own.is_cluster_scoped(group, plural),
+        };
+        let problems = Readiness::of(&description, &read[0].grants, &places).problems;
         assert!(problems.is_empty(), "{problems:?}: {text}");
     }
 
@@ -211,7 +213,8 @@ mod tests {
         let description = Description::asking("", "configmaps", &["get"]);
         let flow = "  grants: [{ apiGroups: [apps], resources: [deployments], verbs: [get] }]\n  source: { file: x.wasm }\n";
         let (_folder, project) = project(flow);
-        let to_grant = to_grant(&project, &description, &Definitions::default()).unwrap();
+        let own = Definitions::default();
+        let to_grant = readiness(&project, &description, &own).to_grant.unwrap();
         let error = added(&project, &to_grant).unwrap_err().to_string();
         assert!(error.contains("by hand:\n    - apiGroups"), "{error}");
     }

@@ -35,7 +35,7 @@ pub(crate) struct Wanted {
 /// Who says that an object is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// The author, in a file: the fields are taken over from whoever has them.
+    /// The author, in a file: the fields are taken over from their owners.
     Author,
     /// A component: what somebody else manages stays as it is.
     Component,
@@ -71,7 +71,7 @@ pub(crate) fn carried(file: &Path, crds: &[String]) -> Result<Vec<Wanted>, Strin
 /// The objects of a file that belong into a cluster, in the file's order.
 ///
 /// # Errors
-/// It is no YAML.
+/// It is not YAML.
 pub(crate) fn objects(path: &Path, text: &str) -> Result<Vec<Wanted>, String> {
     let documents: Vec<Untyped> =
         yaml::documents(text).map_err(|error| explain(path, &error).to_string())?;

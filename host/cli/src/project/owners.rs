@@ -80,8 +80,10 @@ pub(crate) fn depths(all: &[&Wanted]) -> BTreeMap<Title, usize> {
     for _ in 0..CHAIN {
         let before = depths.clone();
         for one in all {
-            let owners = references(one.object()).into_iter().filter_map(Owner::of);
-            let owners = owners.map(|owner| (owner.kind.to_owned(), owner.name.to_owned()));
+            let owners = references(one.object())
+                .into_iter()
+                .filter_map(Owner::of)
+                .map(|owner| (owner.kind.to_owned(), owner.name.to_owned()));
             let above = owners.filter_map(|owner| before.get(&owner)).max();
             if let Some(above) = above {
                 depths.insert(title(one), above + 1);

@@ -22,7 +22,7 @@ use self::words::{Kind, Words};
 use super::flags::{Language, NewFlags};
 use super::sdk::{Sdk, all};
 use super::workspace::Workspace;
-use windlass_host::screen::{Tone, go_on, say};
+use windlass_host::screen::{Tone, go_on, print_status};
 use windlass_host::seams::{Rng, Seams};
 
 #[derive(RustEmbed)]
@@ -59,7 +59,7 @@ pub fn new(flags: &NewFlags, seams: &Seams) -> anyhow::Result<()> {
     };
     let name = &flags.name;
     let number = draft.files()?.len();
-    say(
+    print_status(
         Tone::Good,
         "Created",
         &format!("{name}/ ({language}, {number} files)"),
@@ -80,7 +80,7 @@ pub fn new(flags: &NewFlags, seams: &Seams) -> anyhow::Result<()> {
         let root = workspace.root.join(manifest);
         go_on(&format!("a member of the workspace in {}", root.display()))?;
     }
-    say(Tone::Good, "Next", &format!("cd {name} && windlass dev"))?;
+    print_status(Tone::Good, "Next", &format!("cd {name} && windlass dev"))?;
     Ok(())
 }
 
@@ -124,7 +124,7 @@ impl<'a> Draft<'a> {
     fn make(&self, folder: &Path, rng: &Rng) -> anyhow::Result<()> {
         let shown = folder.display();
         if folder.symlink_metadata().is_ok() {
-            bail!("{shown} is there already: choose another name, or remove it");
+            bail!("{shown} exists already: choose another name, or remove it");
         }
         let draft = folder.with_file_name(format!(".{}.{:016x}", self.name, rng.number()));
         let made = self

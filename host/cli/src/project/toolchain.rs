@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use windlass_host::seams::{Ended, Spawn};
+use windlass_host::seams::{ChildExit, Spawn};
 
 /// Something that a build needs.
 pub(super) struct Tool {
@@ -19,10 +19,10 @@ pub(super) struct Tool {
 }
 
 impl Tool {
-    /// Whether it is there, for whoever works in `folder`.
+    /// Whether it is there, for a process that works in `folder`.
     pub(super) async fn is_there(&self, folder: &Path, spawn: &Spawn) -> anyhow::Result<bool> {
         let quiet = format!("{{ {}; }} >/dev/null 2>&1", self.probe);
-        Ok(spawn.shell(&quiet, folder).await? == Ended::Code(0))
+        Ok(spawn.shell(&quiet, folder).await? == ChildExit::Code(0))
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use windlass_host::plugin::transcript::Note;
+use windlass_host::plugin::transcript::ImportCall;
 use windlass_host::recording::{Outcome, Recording};
 use windlass_host::text::difference as lines;
 
@@ -25,18 +25,19 @@ impl Decisions {
     pub(super) fn recorded(recording: &Recording) -> Self {
         let writes = recording.calls.iter().filter(|note| !note.reads());
         Self {
-            writes: writes.map(said).collect(),
+            writes: writes.map(call_json).collect(),
             not_recorded: Vec::new(),
             outcome: recording.outcome.clone(),
         }
     }
 
     /// Those of a pass that asked for these things beside reads of the recording.
-    pub(super) fn made(asked: &[Note], outcome: Outcome) -> Self {
-        let (reads, writes): (Vec<&Note>, Vec<&Note>) = asked.iter().partition(|note| note.reads());
+    pub(super) fn of(asked: &[ImportCall], outcome: Outcome) -> Self {
+        let (reads, writes): (Vec<&ImportCall>, Vec<&ImportCall>) =
+            asked.iter().partition(|note| note.reads());
         Self {
-            writes: writes.into_iter().map(said).collect(),
-            not_recorded: reads.into_iter().map(said).collect(),
+            writes: writes.into_iter().map(call_json).collect(),
+            not_recorded: reads.into_iter().map(call_json).collect(),
             outcome,
         }
     }
@@ -51,9 +52,10 @@ impl Decisions {
                 message,
                 output,
             } => {
-                let output = match output.is_empty() {
-                    true => String::new(),
-                    false => format!("\n  {}", output.replace('\n', "\n  ")),
+                let output = if output.is_empty() {
+                    String::new()
+                } else {
+                    format!("\n  {}", output.replace('\n', "\n  "))
                 };
                 let failure = match &**reason {
                     "transient" | "terminal" => format!("a {reason} failure: {message}"),
@@ -66,7 +68,7 @@ impl Decisions {
 }
 
 /// `apply: { object: … }`.
-fn said(note: &Note) -> Value {
+fn call_json(note: &ImportCall) -> Value {
     let mut said = Map::new();
     said.insert(note.call.clone(), note.arguments.clone());
     Value::Object(said)
@@ -76,7 +78,7 @@ fn said(note: &Note) -> Value {
 pub(super) fn difference(recorded: &Decisions, replayed: &Decisions) -> String {
     let yaml = |decisions: &Decisions| {
         let text = serde_saphyr::to_string(decisions);
-        text.unwrap_or_else(|error| format!("it is no YAML: {error}\n"))
+        text.unwrap_or_else(|error| format!("it is not YAML: {error}\n"))
     };
     lines(&yaml(recorded), &yaml(replayed))
 }
@@ -89,13 +91,13 @@ mod tests {
 
     #[test]
     fn writes_and_the_end_are_what_differs_and_reads_are_not() {
-        let note = |call: &str, at: u8| Note {
+        let note = |call: &str, at: u8| ImportCall {
             call: call.into(),
             arguments: json!({ "object": { "at": at } }),
             answer: Reply::Ok(Value::Null),
         };
         let returned = |text: &str| Outcome::Returned(text.into());
-        let made = |notes: &[Note], text: &str| Decisions::made(notes, returned(text));
+        let made = |notes: &[ImportCall], text: &str| Decisions::of(notes, returned(text));
         let one = made(&[note("apply", 1)], "awaitChange");
         assert_eq!(one, made(&[note("apply", 1)], "awaitChange"));
         assert_eq!(one.summary(), "1 writes, then awaitChange");

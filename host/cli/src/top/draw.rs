@@ -10,7 +10,7 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
 
 use super::state::{Screen, View};
 use windlass_host::status::{COLUMNS, cells};
-use windlass_host::text::spell;
+use windlass_host::text::format_duration;
 
 /// So many lines of warnings are shown at most.
 const WARNINGS: u16 = 8;
@@ -57,7 +57,7 @@ fn headline(screen: &Screen) -> String {
     let status = &screen.status;
     match screen.view() {
         View::Plugins => {
-            let up = spell(Duration::from_millis(status.up_ms));
+            let up = format_duration(Duration::from_millis(status.up_ms));
             let (version, host) = (&status.version, &status.host);
             format!("windlass {version} on {host}, up {up}")
         }
@@ -96,8 +96,11 @@ fn warnings(screen: &Screen) -> Vec<String> {
             status.problems.iter().cloned().chain(plugins).collect()
         }
         View::Plugin(_) => {
-            let warnings = screen.details.iter().flat_map(|it| &it.status.warnings);
-            let warnings = warnings.map(|it| format!("{}: {}", it.reason, it.message));
+            let warnings = screen
+                .details
+                .iter()
+                .flat_map(|it| &it.status.warnings)
+                .map(|it| format!("{}: {}", it.reason, it.message));
             warnings.collect()
         }
         View::Object { .. } => Vec::new(),
@@ -121,12 +124,14 @@ fn keys(screen: &Screen) -> Table<'_> {
             0 => String::new(),
             failures => failures.to_string(),
         };
-        let next = key.next_ms.map(|next| spell(Duration::from_millis(next)));
+        let next = key
+            .next_ms
+            .map(|next| format_duration(Duration::from_millis(next)));
         let error = key.error.as_ref().unwrap_or(&key.returned).clone();
         vec![
             head.to_owned(),
             key.to_string(),
-            spell(Duration::from_micros(key.took_us)),
+            format_duration(Duration::from_micros(key.took_us)),
             count(key.failures),
             next.unwrap_or_default(),
             error,

@@ -140,7 +140,7 @@ async fn a_certificate_of_a_plugin_becomes_the_users() {
 
 /// Answers 401, and keeps what it was sent.
 #[derive(Clone, Default)]
-struct Refusing(Arc<std::sync::Mutex<Vec<String>>>);
+struct Refusing(Arc<parking_lot::Mutex<Vec<String>>>);
 
 impl Service<Request<()>> for Refusing {
     type Response = Response<()>;
@@ -153,7 +153,7 @@ impl Service<Request<()>> for Refusing {
 
     fn call(&mut self, request: Request<()>) -> Self::Future {
         let sent = request.headers()[AUTHORIZATION].to_str().unwrap();
-        self.0.lock().unwrap().push(sent.to_owned());
+        self.0.lock().push(sent.to_owned());
         let mut response = Response::new(());
         *response.status_mut() = StatusCode::UNAUTHORIZED;
         std::future::ready(Ok(response))
@@ -165,8 +165,8 @@ async fn a_plugin_is_asked_again_when_the_server_refuses_its_token() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("counter").display().to_string();
     let line = r#"echo >> "$FILE"; echo "{ status: { token: t$(wc -l < "$FILE" | tr -d ' ') } }""#;
-    let variable = [("name", "FILE"), ("value", file.as_str())];
-    let variable = variable.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let variable = [("name", "FILE"), ("value", file.as_str())]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
     let mut user = AuthInfo {
         exec: Some(ExecConfig {
             command: Some("sh".into()),
@@ -183,5 +183,5 @@ async fn a_plugin_is_asked_again_when_the_server_refuses_its_token() {
         let response = service.call(Request::new(())).await.unwrap();
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
     }
-    assert_eq!(*server.0.lock().unwrap(), ["Bearer t1", "Bearer t2"]);
+    assert_eq!(*server.0.lock(), ["Bearer t1", "Bearer t2"]);
 }

@@ -15,17 +15,17 @@ pub(in crate::connect) struct Renewed {
     exec: ExecConfig,
     seams: Seams,
     /// Held while the plugin runs: it may ask a user, so it runs once at a time.
-    held: Mutex<Held>,
+    held: Mutex<Credential>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct Credential {
     header: HeaderValue,
     expires: Option<Timestamp>,
     refused: bool,
 }
 
-impl Held {
+impl Credential {
     fn new(given: &Given) -> Option<Self> {
         Some(Self {
             header: given.token.clone()?,
@@ -45,7 +45,7 @@ impl Renewed {
         Some(Self {
             exec,
             seams: seams.clone(),
-            held: Mutex::new(Held::new(given)?),
+            held: Mutex::new(Credential::new(given)?),
         })
     }
 
@@ -57,7 +57,7 @@ impl Renewed {
         let mut held = self.held.lock().await;
         if held.is_over(self.seams.clock.wall()) {
             let given = ask(&self.exec, &self.seams).await?;
-            let new = Held::new(&given);
+            let new = Credential::new(&given);
             *held = new.ok_or_else(|| anyhow::anyhow!("its credential plugin gave no token"))?;
         }
         Ok(held.header.clone())
@@ -100,9 +100,9 @@ mod tests {
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
-    fn seams(dial: &'static ManualWallClock) -> Seams {
+    fn seams(wall_clock: &'static ManualWallClock) -> Seams {
         Seams {
-            clock: Clock::shown_by(dial),
+            clock: Clock::shown_by(wall_clock),
             rng: Rng::seeded(1),
             spawn: Spawn::inline(Handle::current()),
         }
@@ -116,26 +116,26 @@ mod tests {
     #[tokio::test]
     async fn a_token_is_renewed_when_it_has_expired() {
         let folder = tempfile::tempdir().unwrap();
-        let (end, dial) = (
+        let (end, wall_clock) = (
             "2026-11-21T09:30:00Z",
             Box::leak(Box::<ManualWallClock>::default()),
         );
-        let dial: &'static ManualWallClock = dial;
+        let wall_clock: &'static ManualWallClock = wall_clock;
         let end_time: Timestamp = end.parse().unwrap();
-        dial.set(end_time);
-        let seams = seams(dial);
+        wall_clock.set(end_time);
+        let seams = seams(wall_clock);
         let token = first(counting(folder.path(), Some(end)), &seams).await;
         assert_eq!(token.header().await.unwrap(), "Bearer t1");
         assert_eq!(token.header().await.unwrap(), "Bearer t1");
-        dial.set(end_time + Duration::from_secs(1));
+        wall_clock.set(end_time + Duration::from_secs(1));
         assert_eq!(token.header().await.unwrap(), "Bearer t2");
     }
 
     #[tokio::test]
     async fn a_token_that_the_server_refused_is_renewed_once() {
         let folder = tempfile::tempdir().unwrap();
-        let dial: &'static ManualWallClock = Box::leak(Box::default());
-        let seams = seams(dial);
+        let wall_clock: &'static ManualWallClock = Box::leak(Box::default());
+        let seams = seams(wall_clock);
         let token = first(counting(folder.path(), None), &seams).await;
         let old = token.header().await.unwrap();
         token.refused(&old).await;

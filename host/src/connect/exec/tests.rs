@@ -35,7 +35,7 @@ fn a_plugin_is_named_with_how_to_install_it() {
         (Failure::Late, None, "nope-cmd took too long"),
     ];
     for (failure, hint, want) in cases {
-        let told = told(&exec(hint), &failure);
+        let told = failure_text(&exec(hint), &failure);
         assert_eq!(told, format!("its credential plugin {want}"));
     }
 }

@@ -82,7 +82,7 @@ fn the_environments_proxy_is_the_one_that_go_takes() {
         ([http, "", ""], "https://secure.tld/", "none"),
         (["", https, ""], "http://insecure.tld/", "none"),
         (["", "", ""], "http://example.com", "none"),
-        // What is no URL is none.
+        // What is not a URL is none.
         (["", "http://[", ""], "https://secure.tld/", "none"),
         (no("example.com"), "http://example.com/", "none"),
         (no(".example.com"), "http://example.com/", "http://proxy/"),

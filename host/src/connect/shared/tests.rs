@@ -15,19 +15,25 @@ fn get(path: &'static str) -> Request<Body> {
 }
 
 /// Sends a request that the server answers.
-async fn sent(shared: &Shared<Server>, path: &'static str) -> (Response<Incoming>, Place) {
+async fn sent(
+    shared: &SharedConnections<Server>,
+    path: &'static str,
+) -> (Response<Incoming>, StreamPermit) {
     match shared.send(get(path)).await.unwrap() {
-        Sent::Answered(response, place) => (response, place),
-        Sent::Refused(_) => panic!("the server speaks HTTP/2"),
+        SendResult::Answered(response, place) => (response, place),
+        SendResult::Refused(_) => panic!("the server speaks HTTP/2"),
     }
 }
 
-async fn all_sent(shared: &Shared<Server>, count: usize) -> Vec<(Response<Incoming>, Place)> {
+async fn all_sent(
+    shared: &SharedConnections<Server>,
+    count: usize,
+) -> Vec<(Response<Incoming>, StreamPermit)> {
     join_all((0..count).map(|_| sent(shared, "/ticks"))).await
 }
 
 /// The next piece of an answer.
-async fn piece(answer: &mut (Response<Incoming>, Place)) -> Option<hyper::Result<usize>> {
+async fn piece(answer: &mut (Response<Incoming>, StreamPermit)) -> Option<hyper::Result<usize>> {
     let frame = answer.0.body_mut().frame().await?;
     Some(frame.map(|frame| frame.into_data().map_or(0, |data| data.len())))
 }
@@ -101,7 +107,7 @@ async fn a_server_that_speaks_no_http2_is_asked_once() {
     let shared = server.shared();
     for _ in 0..3 {
         let sent = shared.send(get("/ticks")).await.unwrap();
-        assert!(matches!(sent, Sent::Refused(_)));
+        assert!(matches!(sent, SendResult::Refused(_)));
     }
     assert_eq!(server.opened(), 1);
 }

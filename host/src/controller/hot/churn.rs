@@ -32,7 +32,7 @@ impl<N, B, T> Default for Churn<N, B, T> {
 
 impl<N: Eq + Hash, B: Eq + Hash, T: Copy + Sub<T, Output = Duration>> Churn<N, B, T> {
     /// The object was made at `now`.
-    pub(in crate::controller) fn made(&mut self, object: N, by: B, now: T) {
+    pub(in crate::controller) fn record_create(&mut self, object: N, by: B, now: T) {
         if self.made.len() >= MOST {
             self.made.retain(|_, (_, made)| now - *made < WINDOW);
         }
@@ -69,9 +69,10 @@ mod tests {
             .collect();
         events.sort_unstable();
         for (at, is_deleted, object) in events {
-            match is_deleted {
-                false => churn.made(object, "key", At(at)),
-                true => last = churn.deleted(&object, "key", At(at)),
+            if is_deleted {
+                last = churn.deleted(&object, "key", At(at))
+            } else {
+                churn.record_create(object, "key", At(at))
             }
         }
         last
@@ -99,12 +100,12 @@ mod tests {
         let mut churn = Churn::default();
         for object in 0..1000 {
             if object % 2 == 0 {
-                churn.made(object, "another", At(0));
+                churn.record_create(object, "another", At(0));
             }
             assert_eq!(churn.deleted(&object, "key", At(0)), Heat::Calm);
         }
         for object in 0..100_000 {
-            churn.made(object, "key", At(0));
+            churn.record_create(object, "key", At(0));
         }
         assert!(churn.made.len() <= MOST);
     }

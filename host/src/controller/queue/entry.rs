@@ -1,6 +1,6 @@
 //! What a queue knows of one key, and how many keys are what.
 
-use super::Note;
+use super::Payload;
 
 /// What is known of a key.
 #[derive(Debug)]
@@ -10,6 +10,8 @@ pub(super) struct Entry<T, N> {
     pub(super) running: bool,
     /// It waits in `low`, and counts there.
     pub(super) low: bool,
+    /// It runs, and was added low alone meanwhile.
+    pub(super) again_low: bool,
     /// How often it is in `low`, counting or not: nobody else gets its slot before it is passed over there.
     pub(super) in_low: u32,
     /// It is ready, since its delay has ended.
@@ -36,6 +38,7 @@ impl<T, N: Default> Default for Entry<T, N> {
             dirty: false,
             running: false,
             low: false,
+            again_low: false,
             in_low: 0,
             due: false,
             delayed: None,
@@ -46,7 +49,7 @@ impl<T, N: Default> Default for Entry<T, N> {
     }
 }
 
-impl<T, N: Note> Entry<T, N> {
+impl<T, N: Payload> Entry<T, N> {
     /// Answers when it was due.
     pub(super) fn forget_delay(&mut self) -> Option<T> {
         self.delayed_low = false;

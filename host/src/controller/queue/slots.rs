@@ -2,7 +2,7 @@
 //!
 //! - **A key is hashed once**, when it comes: its hash stays with it until it goes.
 //! - **A handle is enough** for everything after that, and reads no text.
-//! - **In order of arrival**: keys that come one after the other lie one after the other in memory, so that whoever
+//! - **In order of arrival**: keys that come one after the other lie one after the other in memory, so that code that
 //!   takes them in that order need not wait for it. The slot that was left last is the next to be used.
 //! - **Given back**: what many keys have taken is free again when all have gone.
 

@@ -1,7 +1,7 @@
 use super::*;
 use std::collections::BTreeMap;
 
-impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Note> Queue<K, T, N> {
+impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
     /// Ends the run of a key, if it is known.
     fn done(&mut self, key: &K) {
         if let Some(handle) = self.find(key) {
@@ -55,6 +55,34 @@ fn what_is_added_low_runs_last_but_not_never() {
         "it ran meanwhile, and runs again"
     );
     assert_eq!((take(&mut queue, 0), queue.depth()), (None, 0));
+}
+
+#[test]
+fn a_key_that_is_added_while_it_runs_comes_back_with_the_highest_priority_of_those() {
+    let cases = [
+        (vec![Priority::Low], Priority::Low),
+        (vec![Priority::Low, Priority::Low], Priority::Low),
+        (vec![Priority::Normal], Priority::Normal),
+        (vec![Priority::Low, Priority::Normal], Priority::Normal),
+        (vec![Priority::Normal, Priority::Low], Priority::Normal),
+    ];
+    for (added, want) in cases {
+        let mut queue = queue(&["a"]);
+        assert_eq!(take(&mut queue, 0), Some("a"));
+        for priority in &added {
+            match priority {
+                Priority::Normal => queue.add("a"),
+                Priority::Low => queue.add_low("a"),
+            };
+        }
+        assert_eq!((queue.depth(), queue.low()), (0, 0), "it runs");
+        queue.done(&"a");
+        let low = usize::from(want == Priority::Low);
+        assert_eq!((queue.depth(), queue.low()), (1, low), "{added:?}");
+        assert_eq!(queue.take(0).unwrap().priority, want, "{added:?}");
+        queue.done(&"a");
+        assert_eq!(queue.depth(), 0);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::*;
 use crate::informer::tests::{SECOND, World};
 use crate::memory::Account;
 use crate::object::Key;
-use crate::view::tests::outlook;
+use crate::view::tests::watch_spec;
 
 fn thing(version: &str, namespaced: bool) -> Resource {
     Resource {
@@ -28,7 +28,7 @@ fn view() -> Arc<View> {
         plural: "configmaps".into(),
         namespaced: true,
     };
-    Arc::new(View::unwatched(outlook(primary)))
+    Arc::new(View::unwatched(watch_spec(primary)))
 }
 
 async fn create(world: &World, path: &str, version: &str) {
@@ -52,7 +52,6 @@ async fn a_kind_is_watched_again_when_it_comes_back_as_something_else() {
         informers: world.informers.clone(),
         discovery: world.discovery.clone(),
         view: Arc::downgrade(&view),
-        seams: world.seams.clone(),
         account: Account::unlimited(),
         synced,
     };
@@ -88,7 +87,7 @@ async fn a_kind_is_watched_again_when_it_comes_back_as_something_else() {
 
 /// The watches of a plugin whose primary kind is Thing, in v1.
 fn of_things(world: &World) -> Watches {
-    let watched = Watched {
+    let watched = InformerKey {
         resource: thing("v1", true),
         namespace: None,
         label_selector: None,
@@ -96,7 +95,10 @@ fn of_things(world: &World) -> Watches {
         finalizer: None,
         metadata_only: false,
     };
-    let nobody = Box::new(|_: crate::informer::Notification<'_>| {});
+    let nobody = Box::new(ViewHandler {
+        view: Weak::new(),
+        watched: ForView::Unselected,
+    });
     let informer =
         world
             .informers

@@ -8,7 +8,7 @@ fn key(name: &str) -> Key {
     Key::new(None, name)
 }
 
-fn taken(taken: Option<Taken>) -> Option<Key> {
+fn taken(taken: Option<WorkItem>) -> Option<Key> {
     taken.map(|taken| taken.key)
 }
 
@@ -128,13 +128,13 @@ async fn a_key_says_why_it_runs_and_of_many_reasons_the_first() {
         ));
     }
     let first = queue.take().await.unwrap();
-    let whys = &first.whys;
-    assert_eq!((whys.count, whys.first.len()), (103, REASONS));
-    assert_eq!(whys.first[..2], [WakeReason::Listed, WakeReason::Resync]);
+    let reasons = &first.reasons;
+    assert_eq!((reasons.count, reasons.first.len()), (103, REASONS));
+    assert_eq!(reasons.first[..2], [WakeReason::Listed, WakeReason::Resync]);
     queue.add(wakeup("a", WakeReason::Swapped));
     queue.done(&first);
     assert_eq!(
-        queue.take().await.unwrap().whys.first,
+        queue.take().await.unwrap().reasons.first,
         [WakeReason::Swapped]
     );
 }

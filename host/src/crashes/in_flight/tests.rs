@@ -72,7 +72,7 @@ fn a_slot_is_written_only_when_its_component_changes() {
     let (in_flight, _) = place.start("one");
     drop(in_flight.begins(digest(b"a"), Activity::Calling));
     let written = place.text();
-    // Whoever writes, writes over this.
+    // The next writer writes over this.
     fs::write(place.file(), "").unwrap();
     for _ in 0..3 {
         drop(in_flight.begins(digest(b"a"), Activity::Calling));

@@ -6,7 +6,7 @@
 
 /// A kind, and why a grant on it needs a second look.
 #[derive(Debug)]
-pub(in crate::grants) struct Row {
+pub(in crate::grants) struct PowerRow {
     /// The group; empty for the core group.
     pub(in crate::grants) group: &'static str,
     /// The plural, with a subresource after a slash.
@@ -37,7 +37,7 @@ const FAIRNESS: &str =
     "it decides whose requests the API server serves first, and whose it rejects";
 
 /// Everything that needs `acknowledge: true`.
-pub(in crate::grants) const POWERFUL: &[Row] = &[
+pub(in crate::grants) const POWERFUL: &[PowerRow] = &[
     any("", "secrets", "it holds passwords, keys and tokens"),
     writes("", "pods", WORKLOAD),
     any(
@@ -97,7 +97,7 @@ pub(in crate::grants) const POWERFUL: &[Row] = &[
     ),
     writes("", "endpoints", TRAFFIC),
     writes("discovery.k8s.io", "endpointslices", TRAFFIC),
-    Row {
+    PowerRow {
         group: "",
         resource: "configmaps",
         verbs: Verbs::WritesIn("kube-system"),
@@ -173,7 +173,7 @@ pub(in crate::grants) const POWERFUL: &[Row] = &[
 ];
 
 /// Everything that no plugin gets, with or without `acknowledge: true`.
-pub(in crate::grants) const NEVER: &[Row] = &[
+pub(in crate::grants) const NEVER: &[PowerRow] = &[
     any(
         "",
         "nodes/proxy",
@@ -203,8 +203,8 @@ pub(in crate::grants) const NEVER_VERBS: [(&str, &str); 3] = [
     ("impersonate", "it lets its holder act as any user"),
 ];
 
-const fn any(group: &'static str, resource: &'static str, why: &'static str) -> Row {
-    Row {
+const fn any(group: &'static str, resource: &'static str, why: &'static str) -> PowerRow {
+    PowerRow {
         group,
         resource,
         verbs: Verbs::Any,
@@ -212,8 +212,8 @@ const fn any(group: &'static str, resource: &'static str, why: &'static str) -> 
     }
 }
 
-const fn writes(group: &'static str, resource: &'static str, why: &'static str) -> Row {
-    Row {
+const fn writes(group: &'static str, resource: &'static str, why: &'static str) -> PowerRow {
+    PowerRow {
         group,
         resource,
         verbs: Verbs::Writes,

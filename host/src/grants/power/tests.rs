@@ -26,7 +26,7 @@ fn told(grant: Grant) -> String {
 }
 
 /// The places where a grant may hold: a row that is about one namespace holds there.
-fn places(row: &Row) -> Vec<Namespaces> {
+fn places(row: &PowerRow) -> Vec<Namespaces> {
     match row.verbs {
         Verbs::WritesIn(namespace) => vec![only(namespace)],
         Verbs::Any | Verbs::Writes => {
@@ -50,12 +50,13 @@ fn each_row_is_powerful_with_its_verbs_and_says_why() {
                 ..plain.clone()
             };
             assert!(Grants::new(vec![acknowledged]).is_ok(), "{row:?} {verb}");
-            let want = match powerful {
-                true => format!(
+            let want = if powerful {
+                format!(
                     "[0]: {} is powerful: write `acknowledge: true` beside it if it is meant: {}",
                     row.resource, row.why
-                ),
-                false => String::new(),
+                )
+            } else {
+                String::new()
             };
             assert_eq!(told(plain), want, "{row:?} {verb}");
         }
@@ -76,7 +77,7 @@ fn a_subresource_is_as_powerful_as_its_kind() {
 #[test]
 fn no_row_is_there_twice_or_in_another_group() {
     for (index, row) in POWERFUL.iter().enumerate() {
-        let same = |other: &Row| (other.group, other.resource) == (row.group, row.resource);
+        let same = |other: &PowerRow| (other.group, other.resource) == (row.group, row.resource);
         assert_eq!(POWERFUL.iter().position(same), Some(index), "{row:?}");
         let plain = grant("x.dev", row.resource, &["create", "get"], Namespaces::All);
         assert_eq!(told(plain), "", "{row:?}");
@@ -88,7 +89,7 @@ fn each_row_is_a_resource_of_kubernetes() {
     let built_in = windlass_apiserver::builtin::resources();
     // The embedded server does not serve it.
     let others = ["plugins"];
-    let is_one = |row: &Row| {
+    let is_one = |row: &PowerRow| {
         let (plural, subresource) = split_subresource(row.resource);
         built_in.iter().any(|resource| {
             (&*resource.group, &*resource.plural) == (row.group, plural)
@@ -217,7 +218,7 @@ fn no_wildcard_covers_secrets() {
         let grants = Grants::new(vec![wild]).unwrap();
         assert!(grants.allow(&access(&secrets, "get", "a"), None));
     }
-    // A kind of another group that has the name is no Secret.
+    // A kind of another group that has the name is not a Secret.
     let mut other = grant("x.dev", "*", &["*"], Namespaces::All);
     other.acknowledge = true;
     let grants = Grants::new(vec![other]).unwrap();

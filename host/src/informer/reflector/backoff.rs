@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::text::LogOnce;
+
 const FIRST: Duration = Duration::from_millis(800);
 const LONGEST: Duration = Duration::from_secs(30);
 /// Without a failure for so long, the next one is the first.
@@ -13,12 +15,13 @@ const SAID: Duration = Duration::from_secs(600);
 
 /// The delays of one reflector.
 #[derive(Debug, Default)]
-pub(super) struct Backoff {
+pub(super) struct ReflectorBackoff {
     last: Option<(Instant, Duration)>,
-    said: Option<(Instant, String)>,
+    said: LogOnce<String>,
+    said_at: Option<Instant>,
 }
 
-impl Backoff {
+impl ReflectorBackoff {
     /// The delay after a failure at `now`.
     pub(super) fn failed(&mut self, now: Instant) -> Duration {
         let again = |(at, delay): (Instant, Duration)| {
@@ -31,19 +34,20 @@ impl Backoff {
 
     /// Whether `text` is to be said at `now`.
     pub(super) fn says(&mut self, text: &str, now: Instant) -> bool {
-        let said = |(at, said): &(Instant, String)| {
-            said == text && now.saturating_duration_since(*at) < SAID
-        };
-        if self.said.as_ref().is_some_and(said) {
-            return false;
+        let is_old = |at| now.saturating_duration_since(at) >= SAID;
+        if self.said_at.is_some_and(is_old) {
+            self.said.clear();
         }
-        self.said = Some((now, text.to_owned()));
-        true
+        let is_new = self.said.is_new(text.to_owned());
+        if is_new {
+            self.said_at = Some(now);
+        }
+        is_new
     }
 
     /// All is well: the next failure is news.
     pub(super) fn well(&mut self) {
-        self.said = None;
+        self.said.clear();
     }
 
     /// A watch has shown something: the next failure is the first. A list alone proves nothing, and is dear.
@@ -61,7 +65,7 @@ mod tests {
     async fn delays_double_up_to_thirty_seconds_and_begin_anew_after_an_event_or_two_good_minutes()
     {
         let clock = Clock::system();
-        let mut backoff = Backoff::default();
+        let mut backoff = ReflectorBackoff::default();
         let mut delays = Vec::new();
         for _ in 0..8 {
             let delay = backoff.failed(clock.now());
@@ -79,7 +83,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_same_is_not_said_all_the_time() {
         let clock = Clock::system();
-        let mut backoff = Backoff::default();
+        let mut backoff = ReflectorBackoff::default();
         assert!(backoff.says("a", clock.now()));
         assert!(!backoff.says("a", clock.now()));
         assert!(backoff.says("b", clock.now()));

@@ -30,7 +30,7 @@ pub(super) enum Event {
 }
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct WatchEvent<'a> {
     #[serde(rename = "type")]
     kind: String,
     #[serde(borrow)]
@@ -41,7 +41,7 @@ struct Line<'a> {
 pub(super) fn read(line: &str, resource: &Resource, fields: &Fields) -> Option<Event> {
     let usual = usual(line).and_then(|(kind, object)| event(kind, object, resource, fields));
     usual.or_else(|| {
-        let Line { kind, object } = serde_json::from_str(line).ok()?;
+        let WatchEvent { kind, object } = serde_json::from_str(line).ok()?;
         event(&kind, object.get(), resource, fields)
     })
 }
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    fn told(line: &str) -> String {
+    fn summary(line: &str) -> String {
         match read(line, &resource(), &Fields::default()) {
             Some(Event::Shown(object)) => format!("shown {}", object.json.text()),
             Some(Event::Gone(object)) => format!("gone {}", object.metadata.key.name),
@@ -128,12 +128,12 @@ mod tests {
             (json!([]), "nothing"),
         ];
         for (line, want) in rows {
-            assert_eq!(told(&line.to_string()), want, "{line}");
+            assert_eq!(summary(&line.to_string()), want, "{line}");
             if let (Some(kind), Some(object)) = (line.get("type"), line.get("object")) {
                 let usual = format!(r#"{{"type":{kind},"object":{object}}}"#);
-                assert_eq!(told(&usual), want, "{usual}");
+                assert_eq!(summary(&usual), want, "{usual}");
                 let unusual = format!(r#"{{"type":{kind},"object":{object},"more":{{}}}}"#);
-                assert_eq!(told(&unusual), want, "{unusual}");
+                assert_eq!(summary(&unusual), want, "{unusual}");
             }
         }
         assert!(read("{\"type\":\"ADDED\",\"obj", &resource(), &Fields::default()).is_none());

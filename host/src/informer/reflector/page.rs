@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::query::{self, Page};
-use super::state::End;
+use super::query::{self, ListQuery};
+use super::state::StreamEnd;
 use super::{Reflector, TEXT};
 use crate::api::{Accept, ApiError, Request};
 use crate::informer::shared::Origin;
@@ -20,7 +20,7 @@ const PAGE: usize = 500;
 const LARGEST_PAGE: usize = 16 << 20;
 
 /// What a page says beside its objects.
-struct Taken {
+struct PageInfo {
     version: String,
     token: String,
 }
@@ -28,21 +28,21 @@ struct Taken {
 /// A page of which nothing is wanted but that.
 #[derive(Deserialize)]
 struct Outline {
-    metadata: Listed,
+    metadata: ListMetadata,
     #[serde(default)]
-    items: Vec<Item>,
+    items: Vec<ListedItem>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct ListMetadata {
     resource_version: String,
     #[serde(rename = "continue", default)]
     token: String,
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct ListedItem {
     metadata: Named,
 }
 
@@ -55,22 +55,22 @@ struct Named {
 
 impl Reflector {
     /// Takes in a whole list, the newest there is or one that is at least as new as what was seen.
-    pub(super) async fn list(&self, newest: bool) -> End {
-        let seen = self.feed.highest();
+    pub(super) async fn list(&self, newest: bool) -> StreamEnd {
+        let seen = self.shared.highest();
         let at_least = (seen > 0 && !newest).then_some(seen);
-        let cut = self.feed.begin_list();
+        let cut = self.shared.begin_list();
         let end = self.pages(at_least, seen, &cut).await;
-        if !matches!(end, End::Listed(_)) {
-            self.feed.drop_list();
+        if !matches!(end, StreamEnd::Listed(_)) {
+            self.shared.drop_list();
         }
         end
     }
 
-    async fn pages(&self, at_least: Option<u64>, seen: u64, cut: &FieldSet) -> End {
+    async fn pages(&self, at_least: Option<u64>, seen: u64, cut: &FieldSet) -> StreamEnd {
         let (mut limit, mut token) = (PAGE, String::new());
         let asked = at_least.is_none().then(|| self.means.seams.clock.now());
         loop {
-            let page = Page {
+            let page = ListQuery {
                 at_least,
                 limit,
                 token: &token,
@@ -91,20 +91,20 @@ impl Reflector {
             match taken {
                 Ok(Ok(taken)) if taken.token.is_empty() => {
                     let version = taken.version.parse().unwrap_or(0);
-                    self.feed.end_list(version, asked);
-                    return End::Listed(taken.version);
+                    self.shared.end_list(version, asked);
+                    return StreamEnd::Listed(taken.version);
                 }
                 Ok(Ok(taken)) => token = taken.token,
                 Ok(Err(end)) => return end,
-                Err(error) if error.code() == Some(410) => return End::Expired,
-                Err(error) => return End::Failed(error),
+                Err(error) if error.code() == Some(410) => return StreamEnd::Expired,
+                Err(error) => return StreamEnd::Failed(error),
             }
         }
     }
 
     async fn page<T: DeserializeOwned + Send + 'static>(
         &self,
-        page: Page<'_>,
+        page: ListQuery<'_>,
         accept: Accept,
     ) -> Result<T, ApiError> {
         let uri = query::page(&self.watched, page);
@@ -115,8 +115,8 @@ impl Reflector {
     }
 
     /// Takes in a page.
-    fn take(&self, page: &str, seen: u64, cut: &FieldSet) -> Result<Taken, End> {
-        let unreadable = |what: String| Err(End::Unreadable(what));
+    fn take(&self, page: &str, seen: u64, cut: &FieldSet) -> Result<PageInfo, StreamEnd> {
+        let unreadable = |what: String| Err(StreamEnd::Unreadable(what));
         let list = match List::of(page) {
             Ok(list) if list.version().is_empty() => {
                 return unreadable("what should be a list has no version".into());
@@ -124,23 +124,23 @@ impl Reflector {
             Ok(list) => list,
             Err(error) => return unreadable(format!("the answer is not a list: {error}")),
         };
-        let taken = Taken {
+        let taken = PageInfo {
             version: list.version().to_owned(),
             token: list.token().to_owned(),
         };
         let taken = fresh(taken, seen)?;
         for item in list.items() {
             if let Some(object) = Object::of(&self.watched.resource, item, &cut.fields) {
-                self.feed.show(object, cut.edition, Origin::List);
+                self.shared.show(object, cut.edition, Origin::List);
             }
         }
         Ok(taken)
     }
 
     /// A page whose one object cannot be taken in: it counts as not there.
-    fn left_out(&self, page: Outline) -> Taken {
+    fn left_out(&self, page: Outline) -> PageInfo {
         let resource = self.watched.resource.to_string();
-        for Item { metadata } in page.items {
+        for ListedItem { metadata } in page.items {
             let (namespace, name) = (
                 clean(&metadata.namespace, TEXT),
                 clean(&metadata.name, TEXT),
@@ -151,7 +151,7 @@ impl Reflector {
                 "one of the {resource} is too large to be taken in: it counts as not there"
             );
         }
-        Taken {
+        PageInfo {
             version: page.metadata.resource_version,
             token: page.metadata.token,
         }
@@ -159,10 +159,11 @@ impl Reflector {
 }
 
 /// Refuses a list that is older than what was seen.
-fn fresh(taken: Taken, seen: u64) -> Result<Taken, End> {
+fn fresh(taken: PageInfo, seen: u64) -> Result<PageInfo, StreamEnd> {
     let version = taken.version.parse().unwrap_or(0);
-    match version < seen {
-        true => Err(End::Older(version, seen)),
-        false => Ok(taken),
+    if version < seen {
+        Err(StreamEnd::Older(version, seen))
+    } else {
+        Ok(taken)
     }
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::api::BadName;
-use crate::informer::Watched;
+use crate::informer::InformerKey;
 
 /// How a list is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::informer) struct Page<'a> {
+pub(in crate::informer) struct ListQuery<'a> {
     /// It must be at least as new as this; none asks for the newest there is.
     pub(in crate::informer) at_least: Option<u64>,
     /// How many objects at most.
@@ -19,7 +19,10 @@ pub(in crate::informer) struct Page<'a> {
 type Form = form_urlencoded::Serializer<'static, String>;
 
 /// A page of a list.
-pub(in crate::informer) fn page(watched: &Watched, page: Page<'_>) -> Result<String, BadName> {
+pub(in crate::informer) fn page(
+    watched: &InformerKey,
+    page: ListQuery<'_>,
+) -> Result<String, BadName> {
     let mut form = selectors(watched);
     form.append_pair("limit", &page.limit.to_string());
     if !page.token.is_empty() {
@@ -33,7 +36,7 @@ pub(in crate::informer) fn page(watched: &Watched, page: Page<'_>) -> Result<Str
 
 /// A list that goes on as a watch.
 pub(in crate::informer) fn stream(
-    watched: &Watched,
+    watched: &InformerKey,
     at_least: Option<u64>,
     lasts: Duration,
 ) -> Result<String, BadName> {
@@ -48,7 +51,7 @@ pub(in crate::informer) fn stream(
 
 /// A watch from `version` on.
 pub(in crate::informer) fn watch(
-    watched: &Watched,
+    watched: &InformerKey,
     version: &str,
     lasts: Duration,
 ) -> Result<String, BadName> {
@@ -57,7 +60,7 @@ pub(in crate::informer) fn watch(
     uri(watched, form)
 }
 
-fn watching(watched: &Watched, lasts: Duration) -> Form {
+fn watching(watched: &InformerKey, lasts: Duration) -> Form {
     let mut form = selectors(watched);
     form.append_pair("watch", "true");
     form.append_pair("allowWatchBookmarks", "true");
@@ -65,7 +68,7 @@ fn watching(watched: &Watched, lasts: Duration) -> Form {
     form
 }
 
-fn selectors(watched: &Watched) -> Form {
+fn selectors(watched: &InformerKey) -> Form {
     let mut form = form_urlencoded::Serializer::new(String::new());
     let (labels, fields) = (&watched.label_selector, &watched.field_selector);
     for (name, selector) in [("labelSelector", labels), ("fieldSelector", fields)] {
@@ -76,7 +79,7 @@ fn selectors(watched: &Watched) -> Form {
     form
 }
 
-fn uri(watched: &Watched, mut form: Form) -> Result<String, BadName> {
+fn uri(watched: &InformerKey, mut form: Form) -> Result<String, BadName> {
     let path = watched
         .resource
         .path(watched.namespace.as_deref(), None, None)?;
@@ -88,8 +91,8 @@ mod tests {
     use super::*;
     use crate::api::Resource;
 
-    fn watched() -> Watched {
-        Watched {
+    fn watched() -> InformerKey {
+        InformerKey {
             resource: Resource {
                 group: String::new(),
                 version: "v1".into(),
@@ -111,7 +114,7 @@ mod tests {
         let lasts = Duration::from_secs(300);
         let listed = |at_least, token| {
             let limit = 500;
-            let wanted = Page {
+            let wanted = ListQuery {
                 at_least,
                 limit,
                 token,

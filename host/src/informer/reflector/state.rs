@@ -4,7 +4,7 @@ use crate::api::ApiError;
 
 /// What a reflector asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextRequest {
     /// A list that goes on as a watch (KEP-3157).
     Stream,
     /// A list in pages.
@@ -15,7 +15,7 @@ pub(super) enum Next {
 
 /// How that ended.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum StreamEnd {
     /// The list is in, and was true at this version.
     Listed(String),
     /// The server closed the watch, as it does from time to time.
@@ -77,11 +77,11 @@ impl Default for ReflectorState {
 
 impl ReflectorState {
     /// What to ask for now.
-    pub(super) fn next(&self) -> Next {
+    pub(super) fn next(&self) -> NextRequest {
         match &self.position {
-            Some(version) => Next::Watch(version.clone()),
-            None if self.streams && !self.pages => Next::Stream,
-            None => Next::Page,
+            Some(version) => NextRequest::Watch(version.clone()),
+            None if self.streams && !self.pages => NextRequest::Stream,
+            None => NextRequest::Page,
         }
     }
 
@@ -103,41 +103,45 @@ impl ReflectorState {
     }
 
     /// What `asked` ended with.
-    pub(super) fn ended(&mut self, asked: &Next, end: &End) -> Pause {
+    pub(super) fn ended(&mut self, asked: &NextRequest, end: &StreamEnd) -> Pause {
         // As client-go: whatever went wrong with a stream, pages may do.
-        self.pages = self.pages || *asked == Next::Stream && self.position.is_none();
+        self.pages = self.pages || *asked == NextRequest::Stream && self.position.is_none();
         match end {
-            End::Listed(version) => {
+            StreamEnd::Listed(version) => {
                 self.position = None;
                 self.reached(version);
                 return Pause::None;
             }
-            End::Closed | End::Silent if self.position.is_some() => return Pause::None,
-            End::Refused | End::Endless => {
+            StreamEnd::Closed | StreamEnd::Silent if self.position.is_some() => return Pause::None,
+            StreamEnd::Refused | StreamEnd::Endless => {
                 self.streams = false;
                 return Pause::None;
             }
-            End::Asked => {
+            StreamEnd::Asked => {
                 self.position = None;
                 self.newest = true;
                 return Pause::None;
             }
-            End::Expired => {
+            StreamEnd::Expired => {
                 self.position = None;
                 self.newest = true;
             }
-            End::Unreadable(_) => {
+            StreamEnd::Unreadable(_) => {
                 self.position = None;
                 self.pages = true;
             }
-            End::Absent => {
+            StreamEnd::Absent => {
                 self.position = None;
                 self.pages = false;
                 self.newest = true;
                 return Pause::Absence;
             }
             // The same again.
-            End::Closed | End::Silent | End::Short | End::Older(..) | End::Failed(_) => {}
+            StreamEnd::Closed
+            | StreamEnd::Silent
+            | StreamEnd::Short
+            | StreamEnd::Older(..)
+            | StreamEnd::Failed(_) => {}
         }
         Pause::Backoff
     }
@@ -147,29 +151,33 @@ impl ReflectorState {
 mod tests {
     use super::*;
 
-    fn failed() -> End {
-        End::Failed(ApiError::Unreachable("no".into()))
+    fn failed() -> StreamEnd {
+        StreamEnd::Failed(ApiError::Unreachable("no".into()))
     }
 
     /// A course that has come to a watch from version 7 on.
     fn watching() -> ReflectorState {
         let mut course = ReflectorState::default();
-        course.ended(&Next::Stream, &End::Listed("7".into()));
+        course.ended(&NextRequest::Stream, &StreamEnd::Listed("7".into()));
         course
     }
 
     #[test]
     fn a_watch_goes_on_where_it_was_unless_it_cannot() {
-        let watch = || Next::Watch("7".into());
+        let watch = || NextRequest::Watch("7".into());
         let rows = [
-            (End::Closed, Pause::None, watch()),
-            (End::Silent, Pause::None, watch()),
-            (End::Short, Pause::Backoff, watch()),
+            (StreamEnd::Closed, Pause::None, watch()),
+            (StreamEnd::Silent, Pause::None, watch()),
+            (StreamEnd::Short, Pause::Backoff, watch()),
             (failed(), Pause::Backoff, watch()),
-            (End::Expired, Pause::Backoff, Next::Stream),
-            (End::Unreadable(String::new()), Pause::Backoff, Next::Page),
-            (End::Absent, Pause::Absence, Next::Stream),
-            (End::Asked, Pause::None, Next::Stream),
+            (StreamEnd::Expired, Pause::Backoff, NextRequest::Stream),
+            (
+                StreamEnd::Unreadable(String::new()),
+                Pause::Backoff,
+                NextRequest::Page,
+            ),
+            (StreamEnd::Absent, Pause::Absence, NextRequest::Stream),
+            (StreamEnd::Asked, Pause::None, NextRequest::Stream),
         ];
         for (end, pause, next) in rows {
             let mut course = watching();
@@ -181,19 +189,19 @@ mod tests {
     #[test]
     fn a_list_that_cannot_be_streamed_comes_in_pages() {
         let rows = [
-            (End::Refused, Pause::None, Next::Page),
-            (End::Endless, Pause::None, Next::Page),
-            (End::Expired, Pause::Backoff, Next::Stream),
-            (failed(), Pause::Backoff, Next::Stream),
-            (End::Closed, Pause::Backoff, Next::Stream),
-            (End::Older(1, 2), Pause::Backoff, Next::Stream),
+            (StreamEnd::Refused, Pause::None, NextRequest::Page),
+            (StreamEnd::Endless, Pause::None, NextRequest::Page),
+            (StreamEnd::Expired, Pause::Backoff, NextRequest::Stream),
+            (failed(), Pause::Backoff, NextRequest::Stream),
+            (StreamEnd::Closed, Pause::Backoff, NextRequest::Stream),
+            (StreamEnd::Older(1, 2), Pause::Backoff, NextRequest::Stream),
         ];
         for (end, pause, later) in rows {
             let mut course = ReflectorState::default();
-            assert_eq!(course.ended(&Next::Stream, &end), pause, "{end:?}");
-            assert_eq!(course.next(), Next::Page, "{end:?}");
-            course.ended(&Next::Page, &End::Listed("7".into()));
-            course.ended(&Next::Watch("7".into()), &End::Asked);
+            assert_eq!(course.ended(&NextRequest::Stream, &end), pause, "{end:?}");
+            assert_eq!(course.next(), NextRequest::Page, "{end:?}");
+            course.ended(&NextRequest::Page, &StreamEnd::Listed("7".into()));
+            course.ended(&NextRequest::Watch("7".into()), &StreamEnd::Asked);
             assert_eq!(course.next(), later, "the list after that: {end:?}");
         }
     }
@@ -202,9 +210,9 @@ mod tests {
     fn the_first_list_and_one_after_an_expiry_are_the_newest_there_is() {
         let mut course = ReflectorState::default();
         assert!(course.wants_newest());
-        course.ended(&Next::Stream, &End::Listed("7".into()));
+        course.ended(&NextRequest::Stream, &StreamEnd::Listed("7".into()));
         assert!(!course.wants_newest());
-        course.ended(&course.next(), &End::Expired);
+        course.ended(&course.next(), &StreamEnd::Expired);
         assert!(course.wants_newest());
     }
 
@@ -213,11 +221,11 @@ mod tests {
         let mut course = watching();
         course.reached("9");
         course.reached("8");
-        assert_eq!(course.next(), Next::Watch("9".into()));
-        course.ended(&course.next(), &End::Listed("3".into()));
+        assert_eq!(course.next(), NextRequest::Watch("9".into()));
+        course.ended(&course.next(), &StreamEnd::Listed("3".into()));
         assert_eq!(
             course.next(),
-            Next::Watch("3".into()),
+            NextRequest::Watch("3".into()),
             "a list says where we are"
         );
     }

@@ -5,7 +5,7 @@
 //!   What somebody would pay alone is told from the text of all objects, and only looked at again when the store has
 //!   become much larger or smaller.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::subscribers::Subscriber;
 use crate::informer::store::Store;
@@ -16,13 +16,13 @@ use crate::object::Fields;
 const PART: usize = 8;
 
 /// The share of one subscriber.
-pub(super) struct Share {
+pub(super) struct SubscriberShare {
     charge: Charge,
     /// What it would pay alone, and the weight of the store at which that was looked at.
     alone: Option<(usize, usize)>,
 }
 
-impl Share {
+impl SubscriberShare {
     /// Nothing yet.
     pub(super) fn on(account: &Account) -> Self {
         Self {
@@ -52,20 +52,16 @@ pub(super) fn share_out(store: &Store, subscribers: &[Arc<Subscriber>]) {
     // Also who reads all that a list keeps now: what others read is still there until the list is complete.
     let is_short = subscribers
         .iter()
-        .any(|one| !one.fields.is_all() && share(one).charge.is_short_at(same));
+        .any(|one| !one.fields.is_all() && one.share.lock().charge.is_short_at(same));
     let most = subscribers.iter().map(|one| match is_short {
         true if one.fields.is_all() => weight,
-        true => share(one).alone(&one.fields, store),
+        true => one.share.lock().alone(&one.fields, store),
         false => same,
     });
     let shares = shares(weight, most.collect());
     for (one, bytes) in subscribers.iter().zip(shares) {
-        share(one).charge.set(bytes);
+        one.share.lock().charge.set(bytes);
     }
-}
-
-fn share(one: &Subscriber) -> MutexGuard<'_, Share> {
-    one.share.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The shares of `weight` of those who pay at most so much each: what one does not pay is shared by the others.

@@ -9,12 +9,12 @@ pub enum Notification<'a> {
     /// The store has changed.
     Changed(&'a Change, Origin),
     /// The watch shows what the store holds already, or held before.
-    Known(&'a Known),
+    Known(&'a KnownVersion),
 }
 
-/// A version that was shown and is no news to the store.
+/// A version that was shown and is not news to the store.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct KnownVersion {
     /// What the store holds under the name.
     pub held: Object,
     /// The version that was shown.

@@ -1,10 +1,12 @@
 //! Who hears of the changes of a store, and pays for it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::charges::Share;
-use super::{Handler, Notification, Origin};
+use parking_lot::Mutex;
+
+use super::charges::SubscriberShare;
+use super::{EventHandler, Notification, Origin};
 use crate::informer::store::{Change, Store};
 use crate::object::Fields;
 
@@ -19,9 +21,9 @@ pub(super) struct Subscriber {
     /// Nothing is told before a list has kept the fields of this edition.
     pub(super) needs: u32,
     pub(super) hears: AtomicBool,
-    pub(super) heard: Handler,
+    pub(super) handler: Box<dyn EventHandler>,
     /// What it pays for the store.
-    pub(super) share: Mutex<Share>,
+    pub(super) share: Mutex<SubscriberShare>,
 }
 
 impl Subscriber {
@@ -37,34 +39,35 @@ impl Subscriber {
                 old: None,
                 new: Some(object.clone()),
             };
-            (self.heard)(Notification::Changed(&change, Origin::List));
+            self.handler
+                .on_notification(Notification::Changed(&change, Origin::List));
         }
     }
 }
 
 /// All of them.
 #[derive(Default)]
-pub(super) struct Subscribers(Mutex<List>);
+pub(super) struct Subscribers(Mutex<SubscriberList>);
 
 #[derive(Default)]
-struct List {
+struct SubscriberList {
     all: Vec<Arc<Subscriber>>,
     /// The weight of the store that they were charged for; none if one has come or left since then. It is under the same
-    /// lock as they are: whoever comes or leaves while the others are charged is not overlooked.
+    /// lock as they are: a subscriber that comes or leaves while the others are charged is not overlooked.
     charged: Option<usize>,
 }
 
 impl Subscribers {
     /// One more.
     pub(super) fn add(&self, subscriber: Subscriber) {
-        let mut list = self.list();
+        let mut list = self.0.lock();
         list.all.push(Arc::new(subscriber));
         list.charged = None;
     }
 
     /// One less; answers what all of them read before, and read now.
     pub(super) fn remove(&self, id: u64) -> (Option<Fields>, Option<Fields>) {
-        let mut list = self.list();
+        let mut list = self.0.lock();
         let before = union(&list.all);
         list.all.retain(|subscriber| subscriber.id != id);
         list.charged = None;
@@ -73,29 +76,25 @@ impl Subscribers {
 
     /// All of them. No lock is held: one who is told may leave.
     pub(super) fn all(&self) -> Vec<Arc<Subscriber>> {
-        self.list().all.clone()
+        self.0.lock().all.clone()
     }
 
     /// What all of them read; none if there is nobody.
     pub(super) fn fields(&self) -> Option<Fields> {
-        union(&self.list().all)
+        union(&self.0.lock().all)
     }
 
     /// Whether they are to be charged again for a store of this weight.
     pub(super) fn are_due(&self, weight: usize) -> bool {
-        let charged = self.list().charged;
+        let charged = self.0.lock().charged;
         charged.is_none_or(|charged| weight.abs_diff(charged) >= STEP)
     }
 
     /// All of them, who are charged for a store of this weight now.
     pub(super) fn payers(&self, weight: usize) -> Vec<Arc<Subscriber>> {
-        let mut list = self.list();
+        let mut list = self.0.lock();
         list.charged = Some(weight);
         list.all.clone()
-    }
-
-    fn list(&self) -> MutexGuard<'_, List> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -116,8 +115,8 @@ mod tests {
             fields: Fields::default(),
             needs: 1,
             hears: AtomicBool::new(false),
-            heard: Box::new(|_| {}),
-            share: Mutex::new(Share::on(&Account::unlimited())),
+            handler: Box::new(|_: Notification<'_>| {}),
+            share: Mutex::new(SubscriberShare::on(&Account::unlimited())),
         }
     }
 

@@ -21,8 +21,8 @@ impl Store {
             if let Some(keys) = self.index.labelled(name, value) {
                 let keys = keys
                     .into_iter()
-                    .flat_map(|keys| keys.range(first.clone()..));
-                let keys = keys.take_while(|key| inside(key));
+                    .flat_map(|keys| keys.range(first.clone()..))
+                    .take_while(|key| inside(key));
                 return keys.filter_map(|key| self.get(key)).cloned().collect();
             }
         }

@@ -15,15 +15,15 @@ const FEW: usize = 256;
 /// The parts of the objects of one store.
 #[derive(Debug, Default)]
 pub(super) struct Interner {
-    namespaces: Parts<str>,
-    finalizers: Parts<Vec<String>>,
-    labels: Parts<BTreeMap<String, String>>,
-    owners: Parts<Vec<Owner>>,
+    namespaces: InternedParts<str>,
+    finalizers: InternedParts<Vec<String>>,
+    labels: InternedParts<BTreeMap<String, String>>,
+    owners: InternedParts<Vec<Owner>>,
     packer: TextCompressor,
 }
 
 #[derive(Debug)]
-struct Parts<T: ?Sized> {
+struct InternedParts<T: ?Sized> {
     held: HashSet<Arc<T>>,
     /// At this size it is looked which ones are in use.
     full: usize,
@@ -53,7 +53,7 @@ impl Interner {
     }
 }
 
-impl<T: ?Sized> Default for Parts<T> {
+impl<T: ?Sized> Default for InternedParts<T> {
     fn default() -> Self {
         Self {
             held: HashSet::new(),
@@ -62,7 +62,7 @@ impl<T: ?Sized> Default for Parts<T> {
     }
 }
 
-impl<T: Eq + Hash + ?Sized> Parts<T> {
+impl<T: Eq + Hash + ?Sized> InternedParts<T> {
     fn share(&mut self, part: &mut Arc<T>) {
         if let Some(held) = self.held.get(part) {
             *part = held.clone();
@@ -81,38 +81,41 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn object(pool: &mut Interner, name: &str, app: &str) -> Object {
+    fn object(interner: &mut Interner, name: &str, app: &str) -> Object {
         let owners =
             json!([{ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "uid": app }]);
         let metadata = json!({ "name": name, "labels": { "app": app }, "ownerReferences": owners });
         let mut object = Object::new(&json!({ "metadata": metadata })).unwrap();
-        pool.share(&mut object);
+        interner.share(&mut object);
         object
     }
 
     #[test]
     fn alike_parts_are_there_once() {
-        let mut pool = Interner::default();
-        let (one, other) = (object(&mut pool, "a", "x"), object(&mut pool, "b", "x"));
+        let mut interner = Interner::default();
+        let (one, other) = (
+            object(&mut interner, "a", "x"),
+            object(&mut interner, "b", "x"),
+        );
         assert!(Arc::ptr_eq(&one.metadata.labels, &other.metadata.labels));
         assert!(Arc::ptr_eq(&one.metadata.owners, &other.metadata.owners));
-        let third = object(&mut pool, "c", "y");
+        let third = object(&mut interner, "c", "y");
         assert_eq!(third.metadata.labels["app"], "y");
         assert_eq!(one.metadata.labels["app"], "x");
     }
 
     #[test]
     fn parts_that_nobody_uses_go() {
-        let mut pool = Interner::default();
+        let mut interner = Interner::default();
         let kept: Vec<Object> = (0..100)
-            .map(|number| object(&mut pool, "kept", &number.to_string()))
+            .map(|number| object(&mut interner, "kept", &number.to_string()))
             .collect();
         for number in 0..100_000 {
-            object(&mut pool, "gone", &format!("g{number}"));
+            object(&mut interner, "gone", &format!("g{number}"));
         }
-        assert!(pool.owners.held.len() <= 2 * kept.len() + FEW);
-        assert!(pool.labels.held.len() <= 2 * (kept.len() + 1) + FEW);
-        let again = object(&mut pool, "again", "7");
+        assert!(interner.owners.held.len() <= 2 * kept.len() + FEW);
+        assert!(interner.labels.held.len() <= 2 * (kept.len() + 1) + FEW);
+        let again = object(&mut interner, "again", "7");
         assert!(Arc::ptr_eq(
             &again.metadata.labels,
             &kept[7].metadata.labels

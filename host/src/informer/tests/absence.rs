@@ -23,8 +23,8 @@ fn definition(scope: &str, versions: &[&str]) -> Value {
     })
 }
 
-pub(crate) fn things() -> Watched {
-    Watched {
+pub(crate) fn things() -> InformerKey {
+    InformerKey {
         resource: Resource {
             group: "x.dev".into(),
             version: "v1".into(),
@@ -58,13 +58,13 @@ impl World {
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_is_not_served_counts_as_empty_and_is_waited_for() {
     let world = World::new();
-    let (things, ears) = world.subscribe(things());
+    let (things, handler) = world.subscribe(things());
     world.within(things.synced()).await;
-    assert_eq!(things.phase(), Phase::Absent);
+    assert_eq!(things.phase(), InformerPhase::Absent);
     world.define("Namespaced", &["v1"]).await;
     world.thing("a").await;
-    world.within(things.reached(Phase::Synced)).await;
-    assert_eq!(ears.told(), "+a");
+    world.within(things.reached(InformerPhase::Synced)).await;
+    assert_eq!(handler.told(), "+a");
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,17 +72,17 @@ async fn a_crd_deleted_while_watched_takes_its_objects_along_and_may_come_back()
     let world = World::new();
     world.define("Namespaced", &["v1"]).await;
     world.thing("a").await;
-    let (things, ears) = world.subscribe(things());
+    let (things, handler) = world.subscribe(things());
     world.within(things.synced()).await;
-    assert_eq!(ears.told(), "+a");
+    assert_eq!(handler.told(), "+a");
     world.undefine().await;
-    world.within(things.reached(Phase::Absent)).await;
-    assert_eq!(ears.told(), "-a~");
+    world.within(things.reached(InformerPhase::Absent)).await;
+    assert_eq!(handler.told(), "-a~");
     assert_eq!(things.objects(), 0);
     world.define("Namespaced", &["v1"]).await;
     world.thing("b").await;
-    world.within(things.reached(Phase::Synced)).await;
-    assert_eq!(ears.told(), "+b");
+    world.within(things.reached(InformerPhase::Synced)).await;
+    assert_eq!(handler.told(), "+b");
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,11 +90,11 @@ async fn a_crd_that_comes_back_with_another_scope_is_another_kind() {
     let world = World::new();
     world.define("Namespaced", &["v1"]).await;
     world.thing("a").await;
-    let everywhere = Watched {
+    let everywhere = InformerKey {
         namespace: None,
         ..things()
     };
-    let (things, ears) = world.subscribe(everywhere);
+    let (things, handler) = world.subscribe(everywhere);
     world.within(things.synced()).await;
     // It is away for so short a time that nobody sees it.
     world.undefine().await;
@@ -104,8 +104,8 @@ async fn a_crd_that_comes_back_with_another_scope_is_another_kind() {
     }
     let body = json!({ "apiVersion": "x.dev/v1", "kind": "Thing", "metadata": { "name": "b" } });
     world.send("POST", "/apis/x.dev/v1/things", &body).await;
-    world.within(things.reached(Phase::Absent)).await;
-    assert_eq!((ears.told(), things.objects()), ("+a -a~".into(), 0));
+    world.within(things.reached(InformerPhase::Absent)).await;
+    assert_eq!((handler.told(), things.objects()), ("+a -a~".into(), 0));
 }
 
 /// A server that starts, or one behind a bad proxy, may say 404 of what it serves.
@@ -114,13 +114,13 @@ async fn a_404_alone_takes_nothing_out() {
     let world = World::new();
     world.define("Namespaced", &["v1"]).await;
     world.thing("a").await;
-    let (things, ears) = world.subscribe(things());
+    let (things, handler) = world.subscribe(things());
     world.within(things.synced()).await;
     world.fault(Verb::Watch, 0, 3, Fault::Refuse(404));
     world.wait(1200 * SECOND).await;
     world.thing("b").await;
     world.wait(SECOND).await;
-    assert_eq!(ears.told(), "+a +b~");
+    assert_eq!(handler.told(), "+a +b~");
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,7 +128,7 @@ async fn a_barrier_passes_an_absent_kind_and_waits_for_one_that_has_come() {
     let world = World::new();
     let (things, _) = world.subscribe(things());
     world.within(things.barrier()).await;
-    assert_eq!(things.phase(), Phase::Absent);
+    assert_eq!(things.phase(), InformerPhase::Absent);
     world.define("Namespaced", &["v1"]).await;
     world.thing("a").await;
     // So long discovery believes that something is absent.
@@ -136,11 +136,11 @@ async fn a_barrier_passes_an_absent_kind_and_waits_for_one_that_has_come() {
     world.within(things.barrier()).await;
     assert_eq!(things.objects(), 1);
     world.undefine().await;
-    world.within(things.reached(Phase::Absent)).await;
+    world.within(things.reached(InformerPhase::Absent)).await;
     // Its lists are another kind's.
     world.define("Cluster", &["v1"]).await;
     let body = json!({ "apiVersion": "x.dev/v1", "kind": "Thing", "metadata": { "name": "b" } });
     world.send("POST", "/apis/x.dev/v1/things", &body).await;
     world.within(things.barrier()).await;
-    assert_eq!(things.phase(), Phase::Absent);
+    assert_eq!(things.phase(), InformerPhase::Absent);
 }

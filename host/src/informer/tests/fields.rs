@@ -75,14 +75,14 @@ async fn an_answer_is_cut_as_the_watch_would_be() {
 #[tokio::test(start_paused = true)]
 async fn what_nobody_reads_any_more_goes_at_once() {
     let world = world().await;
-    let (narrow, ears) = world.subscribe_to(config_maps(), &[".data.x"]);
+    let (narrow, handler) = world.subscribe_to(config_maps(), &[".data.x"]);
     let (wide, _) = world.subscribe(config_maps());
     world.within(wide.synced()).await;
     drop(wide);
     world.wait(SECOND).await;
     assert_eq!(world.requests().0, 2);
     assert_eq!(data(&narrow), json!([{ "x": "1" }, null]));
-    assert_eq!(ears.told(), "+a", "which is no change");
+    assert_eq!(handler.told(), "+a", "which is no change");
     let (same, _) = world.subscribe_to(config_maps(), &[".data.x"]);
     world.within(same.synced()).await;
     drop(same);

@@ -85,7 +85,7 @@ async fn run(seed: u64) {
         ..Settings::default()
     });
     let mut dice = Dice(fastrand::Rng::with_seed(seed));
-    let selected = Watched {
+    let selected = InformerKey {
         label_selector: Some("team=1".into()),
         ..config_maps()
     };

@@ -30,16 +30,16 @@ async fn all_share_one_informer_and_the_last_one_stops_it() {
 #[tokio::test(start_paused = true)]
 async fn each_selector_and_namespace_has_an_informer_of_its_own() {
     let world = World::new();
-    let everywhere = Watched {
+    let everywhere = InformerKey {
         namespace: None,
         ..config_maps()
     };
-    let selected = Watched {
+    let selected = InformerKey {
         label_selector: Some("app=a".into()),
         ..config_maps()
     };
-    let all = [config_maps(), everywhere, selected.clone(), selected];
-    let all = all.map(|watched| world.subscribe(watched));
+    let all = [config_maps(), everywhere, selected.clone(), selected]
+        .map(|watched| world.subscribe(watched));
     assert_eq!(world.informers.count(), 3);
     drop(all);
     assert_eq!(world.informers.count(), 0);
@@ -49,24 +49,24 @@ async fn each_selector_and_namespace_has_an_informer_of_its_own() {
 async fn the_others_hear_of_an_answer_at_once_and_nobody_hears_of_its_echo() {
     let world = World::new();
     let (writer, own) = world.subscribe(config_maps());
-    let (reader, ears) = world.subscribe(config_maps());
+    let (reader, handler) = world.subscribe(config_maps());
     world.within(writer.synced()).await;
     let answer = world.create("a").await;
     let change = writer.learn(answer, |change| change.cloned());
     assert!(change.is_some_and(|change| change.old.is_none()));
-    assert_eq!((own.told(), ears.told()), ("".into(), "+a!".into()));
+    assert_eq!((own.told(), handler.told()), ("".into(), "+a!".into()));
     assert!(reader.get(&key("a")).is_some());
     world.wait(SECOND).await;
-    assert_eq!((own.told(), ears.told()), (String::new(), String::new()));
+    assert_eq!((own.told(), handler.told()), (String::new(), String::new()));
     let answer = reader.get(&key("a")).unwrap();
     world.delete("a").await;
     let gone = writer.forget(&key("a"), &answer.metadata.uid, u64::MAX, |change| {
         change.is_some()
     });
     assert!(gone);
-    assert_eq!(ears.told(), "-a!");
+    assert_eq!(handler.told(), "-a!");
     world.wait(SECOND).await;
-    assert_eq!((own.told(), ears.told()), (String::new(), String::new()));
+    assert_eq!((own.told(), handler.told()), (String::new(), String::new()));
     let late = writer.learn(answer, |change| change.is_some());
     assert!(!late, "an answer that comes last brings nothing back");
 }
@@ -76,13 +76,13 @@ async fn the_others_hear_of_an_answer_at_once_and_nobody_hears_of_its_echo() {
 async fn a_slow_subscriber_holds_nobody_up() {
     let world = World::new();
     let (_slow, unread) = world.subscribe(config_maps());
-    let (quick, ears) = world.subscribe(config_maps());
+    let (quick, handler) = world.subscribe(config_maps());
     world.within(quick.synced()).await;
     for number in 0..1000 {
         world.create(&format!("m{number}")).await;
     }
     world.wait(SECOND).await;
-    assert_eq!(ears.told().split(' ').count(), 1000);
+    assert_eq!(handler.told().split(' ').count(), 1000);
     assert_eq!(quick.objects(), 1000);
     assert_eq!(unread.told().split(' ').count(), 1000);
 }
@@ -92,7 +92,7 @@ async fn a_subscriber_may_leave_while_it_hears() {
     let world = World::new();
     let held: Arc<Mutex<Option<Subscription>>> = Arc::default();
     let dropped = Arc::clone(&held);
-    let heard = Box::new(move |_: Notification<'_>| drop(dropped.lock().unwrap().take()));
+    let heard = Box::new(move |_: Notification<'_>| drop(dropped.lock().take()));
     let subscription = world.informers.subscribe(
         config_maps(),
         Fields::default(),
@@ -100,7 +100,7 @@ async fn a_subscriber_may_leave_while_it_hears() {
         &Account::unlimited(),
     );
     world.within(subscription.synced()).await;
-    *held.lock().unwrap() = Some(subscription);
+    *held.lock() = Some(subscription);
     world.create("a").await;
     world.wait(SECOND).await;
     assert_eq!(world.informers.count(), 0);
@@ -113,12 +113,12 @@ async fn only_the_metadata_of_objects_with_the_finalizer_is_kept() {
     let body =
         json!({ "metadata": { "name": "b", "finalizers": ["x.dev/f"] }, "data": { "k": "v" } });
     world.send("POST", MAPS, &body).await;
-    let (maps, ears) = world.subscribe(Watched {
+    let (maps, handler) = world.subscribe(InformerKey {
         finalizer: Some("x.dev/f".into()),
         ..config_maps()
     });
     world.within(maps.synced()).await;
-    assert_eq!(ears.told(), "+b");
+    assert_eq!(handler.told(), "+b");
     let held = maps.get(&key("b")).unwrap().value();
     assert_eq!(
         (&held["kind"], &held["data"]),
@@ -127,5 +127,5 @@ async fn only_the_metadata_of_objects_with_the_finalizer_is_kept() {
     let change = json!({ "metadata": { "finalizers": null } });
     world.send("PATCH", &format!("{MAPS}/b"), &change).await;
     world.wait(SECOND).await;
-    assert_eq!(ears.told(), "-b~");
+    assert_eq!(handler.told(), "-b~");
 }

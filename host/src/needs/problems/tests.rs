@@ -23,7 +23,7 @@ fn said(
     };
     let found = find(&description, &grants, &primary, &is_cluster_scoped);
     let line = |index: usize| (index == 1).then_some(14);
-    let text = |problem: &Problem| {
+    let text = |problem: &GrantProblem| {
         let mark = if problem.refuses { "!" } else { "" };
         format!("{mark}{}", problem.text(line))
     };

@@ -16,8 +16,8 @@ fn object(fields: &Value, spec: &Value) -> Value {
 
 fn owned_in(object: &Value) -> Option<Arc<[Owned]>> {
     let text = object.to_string();
-    let parts = Parts::of(&text).unwrap();
-    let metadata = Parts::within(parts.get("metadata").unwrap()).unwrap();
+    let parts = RawFields::of(&text).unwrap();
+    let metadata = RawFields::within(parts.get("metadata").unwrap()).unwrap();
     owned(&parts, &metadata, object["apiVersion"].as_str())
 }
 

@@ -16,13 +16,13 @@ use crate::plugin::proposals;
 const DEEPEST: usize = 6;
 
 /// A part of components, of which there may be so many.
-struct Part {
+struct Section {
     name: &'static str,
     most: usize,
     found: usize,
 }
 
-impl Part {
+impl Section {
     const fn new(name: &'static str, most: usize) -> Self {
         Self {
             name,
@@ -42,25 +42,25 @@ impl Part {
 }
 
 /// The parts of a component.
-struct Parts {
-    modules: Part,
-    components: Part,
-    functions: Part,
-    types: Part,
-    imports: Part,
-    exports: Part,
+struct Sections {
+    modules: Section,
+    components: Section,
+    functions: Section,
+    types: Section,
+    imports: Section,
+    exports: Section,
 }
 
-impl Parts {
+impl Sections {
     /// None yet. The numbers beside the limits are those of the largest measured component, Python's.
     const fn none() -> Self {
         Self {
-            modules: Part::new("core modules", 64),     // 14
-            components: Part::new("components", 32),    // 3, QuickJS 5
-            functions: Part::new("functions", 150_000), // 13,387
-            types: Part::new("types", 20_000),          // 1,780
-            imports: Part::new("imports", 20_000),      // 2,348
-            exports: Part::new("exports", 20_000),      // 4,234
+            modules: Section::new("core modules", 64),     // 14
+            components: Section::new("components", 32),    // 3, QuickJS 5
+            functions: Section::new("functions", 150_000), // 13,387
+            types: Section::new("types", 20_000),          // 1,780
+            imports: Section::new("imports", 20_000),      // 2,348
+            exports: Section::new("exports", 20_000),      // 4,234
         }
     }
 }
@@ -70,7 +70,7 @@ impl Parts {
 /// # Errors
 /// There is too much of something, a string has another encoding than UTF-8, or it is damaged.
 pub(in crate::plugin) fn judge_structure(bytes: &[u8]) -> Result<(), Refused> {
-    let mut parts = Parts::none();
+    let mut parts = Sections::none();
     let mut depth = 0_usize;
     for payload in Parser::new(0).parse_all(bytes) {
         match payload.map_err(damaged)? {

@@ -1,6 +1,6 @@
 //! What the guest is told of a failed request: what it would do differently about, and no more.
 
-use crate::api::{ApiError, Refusal};
+use crate::api::{ApiError, RefusedBy};
 use crate::plugin::bindings::cluster::Error;
 use crate::text::clean;
 
@@ -29,7 +29,7 @@ pub(super) fn error(error: &ApiError) -> Error {
     match code {
         404 => Error::NotFound,
         403 if names("NamespaceTerminating") => Error::Gone,
-        403 if error.refusal() == Some(Refusal::Rights) => Error::Denied,
+        403 if error.refusal() == Some(RefusedBy::Rights) => Error::Denied,
         409 => Error::Conflict,
         422 if names("metadata.uid") => Error::Conflict,
         400 | 405 | 406 | 413 | 415 | 422 => Error::Invalid(text()),

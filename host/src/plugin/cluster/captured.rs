@@ -1,8 +1,9 @@
 //! The writes of a call that is not meant: answered here, noted, and never sent.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::check::Patch;
@@ -33,10 +34,7 @@ pub struct CapturedWrites(Arc<Mutex<Vec<CapturedWrite>>>);
 impl CapturedWrites {
     /// Those so far.
     pub fn all(&self) -> Vec<CapturedWrite> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.lock().clone()
     }
 
     fn note(&self, verb: &'static str, target: &Target, body: Option<Value>) {
@@ -46,10 +44,7 @@ impl CapturedWrites {
             key: target.key.clone(),
             body,
         };
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(unsent);
+        self.0.lock().push(unsent);
     }
 }
 
@@ -99,9 +94,9 @@ impl Call {
         &mut self,
         target: &Target,
         intent: Map<String, Value>,
-        extent: ApplyScope,
+        apply_scope: ApplyScope,
     ) -> Result<String, Error> {
-        let verb = match extent {
+        let verb = match apply_scope {
             ApplyScope::Status => "apply-status",
             ApplyScope::Rest | ApplyScope::Whole => "apply",
         };
@@ -189,7 +184,7 @@ impl Call {
     }
 
     fn note(&self, verb: &'static str, target: &Target, body: Option<Value>) {
-        self.door.sheet.note(verb, target, body);
+        self.cluster.captured.note(verb, target, body);
     }
 
     async fn is_surely_absent(&mut self, target: &Target) -> Result<bool, Error> {
@@ -206,7 +201,7 @@ impl Call {
         if !self.may_read(target) {
             return Ok(None);
         }
-        let view = &self.door.view;
+        let view = &self.cluster.view;
         if view.holds(&target.resource, &target.key) {
             return Ok(view.get(&target.resource, &target.key));
         }
@@ -227,7 +222,7 @@ impl Call {
             name: Some(&target.key.name),
         };
         let home = self.primary.key.namespace.as_deref();
-        self.door.grants.allow(&access, home)
+        self.cluster.grants.allow(&access, home)
     }
 }
 

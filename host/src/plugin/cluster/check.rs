@@ -78,7 +78,7 @@ pub(super) fn names<const N: usize>(names: [Option<&str>; N]) -> Result<(), Erro
 /// What an object says it is, read without making anything of the rest.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Head {
+struct ObjectHead {
     api_version: Option<String>,
     kind: Option<String>,
     metadata: Option<HeadMetadata>,
@@ -95,7 +95,7 @@ struct HeadMetadata {
 /// Which object `text` is of: what may be done to it is asked before more is made of it.
 ///
 /// # Errors
-/// It is no object, is larger than the API server takes, or does not say which it is.
+/// It is not an object, is larger than the API server takes, or does not say which it is.
 pub(super) fn reference(text: &str) -> Result<ObjectRef, Error> {
     match head(text)? {
         (reference, true) => Ok(reference),
@@ -109,7 +109,7 @@ pub(super) fn reference(text: &str) -> Result<ObjectRef, Error> {
 /// As [`reference`].
 pub(super) fn head(text: &str) -> Result<(ObjectRef, bool), Error> {
     check_size("object", text)?;
-    let head: Head = serde_json::from_str(text)
+    let head: ObjectHead = serde_json::from_str(text)
         .map_err(|error| Error::Invalid(format!("the object is no JSON of an object: {error}")))?;
     let Some(metadata) = head.metadata else {
         return invalid("the object has no metadata".into());

@@ -7,14 +7,14 @@ use super::check::{self, Intent};
 use super::read::{form, uri};
 use super::retry::Repeat;
 use super::write::{object_of, with_uid};
-use super::{Call, Writes};
+use super::{Call, WriteMode};
 use crate::api::Request;
 use crate::grants::Access;
 use crate::object::{ApplyScope, Object, finalizer_of};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
 use crate::seams::Rng;
-use crate::view::Sent;
+use crate::view::SentWrite;
 
 /// The API server's own: none that makes words (apimachinery `util/rand`).
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -67,7 +67,7 @@ impl Call {
             name: (!generated).then_some(&target.key.name),
         })?;
         self.check_metadata(intent, &target)?;
-        if self.door.writes == Writes::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return self.capture_create(&target, intent.object.clone()).await;
         }
         self.check_owner(&target, &intent.object).await?;
@@ -79,7 +79,7 @@ impl Call {
         let body = Value::Object(intent.object.clone());
         let request = Request::json(Method::POST, format!("{path}?{parameters}"), &body);
         let write = self
-            .door
+            .cluster
             .view
             .write(resource, key, &self.primary.key, ApplyScope::Whole)
             .creates();
@@ -93,7 +93,7 @@ impl Call {
         let answer = answer?;
         let object = object_of(&answer)?;
         self.meet(&target, &object, false);
-        let sent = Sent {
+        let sent = SentWrite {
             object: &body,
             answer: answer.get(),
             manager: &manager,
@@ -114,22 +114,22 @@ impl Call {
         check::check_size("object", &object)?;
         let _held = self.hold_written(&object)?;
         let object = check::json_object(&object)?;
-        let finalizer = finalizer_of(&self.door.plugin);
+        let finalizer = finalizer_of(&self.cluster.plugin);
         let namespace = target.key.namespace.as_deref();
         let forbidden = check::forbidden_metadata(&object, namespace, &self.primary, &finalizer)?;
         if let Some(reason) = forbidden {
             return Err(self.deny(&format!("{reason}: no grant covers that")));
         }
-        if self.door.writes == Writes::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return self.capture_post(&target, object).await;
         }
-        let seen = self.seen(&target).map(|seen| seen.uid.clone());
+        let seen = self.seen_version(&target).map(|seen| seen.uid.clone());
         let body = about(object, seen);
         let request = Request::json(Method::POST, uri(&target, Some(&subresource))?, &body);
         let answer = self
             .send_write("post to a subresource", request, Repeat::Never)
             .await?;
-        // What is no object, such as a token that was asked for, has no managedFields.
+        // What is not an object, such as a token that was asked for, has no managedFields.
         Ok(match Object::parse(answer.get()) {
             Some(object) => object.json.text().into_owned(),
             None => answer.get().to_owned(),

@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use super::read::uri;
 use super::retry::{Failed, Repeat};
-use super::{Call, Target, Writes};
+use super::{Call, Target, WriteMode};
 use crate::api::{Request, object as json_object};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, Propagation};
 use crate::plugin::bindings::types::ObjectRef;
 
 /// Which object, and which version of it.
-struct Meant {
+struct Preconditions {
     uid: String,
     version: Option<String>,
     /// The store alone says so, and may be behind.
@@ -31,7 +31,7 @@ impl Call {
     ) -> Result<(), Error> {
         let target = self.target(&target).await?;
         self.permit(&["delete"], &target, None)?;
-        if self.door.writes == Writes::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return self.capture_delete(&target).await;
         }
         self.send_delete(&target, options).await
@@ -43,7 +43,7 @@ impl Call {
         target: &Target,
         options: DeleteOptions,
     ) -> Result<(), Error> {
-        let meant = self.meant(target, &options).await?;
+        let meant = self.preconditions(target, &options).await?;
         match self.delete_meant(target, &meant, &options).await {
             // Another one is there by now: a plugin that has read none means whichever is there.
             Err(Error::Conflict) if meant.is_held => {
@@ -57,11 +57,11 @@ impl Call {
     async fn delete_meant(
         &mut self,
         target: &Target,
-        meant: &Meant,
+        meant: &Preconditions,
         options: &DeleteOptions,
     ) -> Result<(), Error> {
         let request = Request::json(Method::DELETE, uri(target, None)?, &body(meant, options));
-        let write = self.door.view.write(
+        let write = self.cluster.view.write(
             &target.resource,
             &target.key,
             &self.primary.key,
@@ -89,9 +89,13 @@ impl Call {
         Ok(())
     }
 
-    async fn meant(&mut self, target: &Target, options: &DeleteOptions) -> Result<Meant, Error> {
+    async fn preconditions(
+        &mut self,
+        target: &Target,
+        options: &DeleteOptions,
+    ) -> Result<Preconditions, Error> {
         let version = options.resource_version.clone();
-        let of = |uid: &str, version| Meant {
+        let of = |uid: &str, version| Preconditions {
             uid: uid.to_owned(),
             version,
             is_held: false,
@@ -99,12 +103,12 @@ impl Call {
         if let Some(uid) = &options.uid {
             return Ok(of(uid, version));
         }
-        if let Some(seen) = self.seen(target).cloned() {
+        if let Some(seen) = self.seen_version(target).cloned() {
             return Ok(of(&seen.uid, version.or(seen.stored_version)));
         }
         // Unseen: what is there now is what is meant. What the store holds mostly is, and costs no request.
-        match self.door.view.get(&target.resource, &target.key) {
-            Some(held) => Ok(Meant {
+        match self.cluster.view.get(&target.resource, &target.key) {
+            Some(held) => Ok(Preconditions {
                 is_held: true,
                 ..of(&held.metadata.uid, version)
             }),
@@ -117,11 +121,11 @@ impl Call {
         &mut self,
         target: &Target,
         options: &DeleteOptions,
-    ) -> Result<Meant, Error> {
+    ) -> Result<Preconditions, Error> {
         let read = Request::get(uri(target, None)?);
         let there = self.send("read what is to be deleted", read).await?;
         let there = Object::parse(there.get()).ok_or(Error::NotFound)?;
-        Ok(Meant {
+        Ok(Preconditions {
             uid: there.metadata.uid.to_string(),
             version: options.resource_version.clone(),
             is_held: false,
@@ -133,7 +137,7 @@ impl Call {
     async fn outcome(
         &mut self,
         target: &Target,
-        meant: &Meant,
+        meant: &Preconditions,
         failed: Failed,
     ) -> Result<Option<Object>, Error> {
         let error = self.failed("delete an object", &failed.error);
@@ -156,7 +160,7 @@ impl Call {
     }
 }
 
-fn body(meant: &Meant, options: &DeleteOptions) -> Value {
+fn body(meant: &Preconditions, options: &DeleteOptions) -> Value {
     let preconditions = json_object([
         ("uid", Some(meant.uid.clone().into())),
         ("resourceVersion", meant.version.clone().map(Value::from)),
@@ -167,7 +171,7 @@ fn body(meant: &Meant, options: &DeleteOptions) -> Value {
         ("kind", Some("DeleteOptions".into())),
         (
             "preconditions",
-            (!bugs::is(Bug::DeletionsNameNoUid)).then_some(preconditions),
+            bug!(DeletionsNameNoUid, Some(preconditions), None),
         ),
         (
             "propagationPolicy",
@@ -194,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_the_object_owns_goes_after_it_unless_the_guest_says_otherwise() {
-        let meant = Meant {
+        let meant = Preconditions {
             uid: "u".into(),
             version: None,
             is_held: false,

@@ -1,8 +1,8 @@
 //! `events.publish`: hands an Event to the host's recorder, if the plugin may see what it is about.
 
 use super::read::uri;
-use super::{Call, Writes};
-use crate::events::{About, Note, Severity};
+use super::{Call, WriteMode};
+use crate::events::{self, Regarding, Severity};
 use crate::plugin::bindings::events::{Event, Severity as Wanted};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::text::clean;
@@ -20,11 +20,11 @@ impl Call {
             None => None,
             Some(target) => self.about(target).await,
         };
-        if self.door.writes == Writes::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return;
         }
-        self.door.events.publish(Note {
-            plugin: self.door.plugin.clone(),
+        self.cluster.events.publish(events::Event {
+            plugin: self.cluster.plugin.clone(),
             regarding,
             related,
             severity: match event.severity {
@@ -37,18 +37,18 @@ impl Call {
         });
     }
 
-    fn about_primary(&self) -> About {
+    fn about_primary(&self) -> Regarding {
         self.primary.about()
     }
 
     /// An object that the plugin may `get`.
-    async fn about(&mut self, target: &ObjectRef) -> Option<About> {
+    async fn about(&mut self, target: &ObjectRef) -> Option<Regarding> {
         let target = self.target(target).await.ok()?;
         self.permit(&["get"], &target, None).ok()?;
         // Its names become part of the Event's path and name.
         uri(&target, None).ok()?;
-        let uid = self.seen(&target).map(|seen| seen.uid.clone());
-        Some(About {
+        let uid = self.seen_version(&target).map(|seen| seen.uid.clone());
+        Some(Regarding {
             api_version: target.resource.api_version(),
             kind: target.resource.kind,
             key: target.key,
@@ -59,8 +59,8 @@ impl Call {
 
 impl super::Primary {
     /// The primary, as an Event names it.
-    pub fn about(&self) -> About {
-        About {
+    pub fn about(&self) -> Regarding {
+        Regarding {
             api_version: self.resource.api_version(),
             kind: self.resource.kind.clone(),
             key: self.key.clone(),

@@ -17,7 +17,7 @@ const MET: usize = 512;
 impl Call {
     /// Makes room for `bytes`, until what is returned is dropped.
     pub(super) fn hold(&mut self, bytes: usize) -> Result<Charge, Error> {
-        let charge = self.door.account.take(bytes);
+        let charge = self.cluster.account.take(bytes);
         charge.map_err(|exceeded| self.exceeded(exceeded))
     }
 
@@ -44,7 +44,7 @@ impl Call {
     pub(super) fn exceeded(&mut self, exceeded: Exceeded) -> Error {
         let text = exceeded.to_string();
         if !std::mem::replace(&mut self.exceeded, true) {
-            let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+            let (plugin, object) = (&*self.cluster.plugin, self.primary.to_string());
             tracing::warn!(plugin, object, "memory limit: {text}");
         }
         Error::Other(text)

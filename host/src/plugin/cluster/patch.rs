@@ -9,12 +9,12 @@ use super::check::{self, Patch};
 use super::read::{form, uri};
 use super::retry::Repeat;
 use super::write::{object_of, with_uid};
-use super::{Call, Target, Writes};
+use super::{Call, Target, WriteMode};
 use crate::api::{ApiError, Request};
 use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::{Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::Sent;
+use crate::view::SentWrite;
 
 impl Call {
     pub(crate) async fn patch(
@@ -43,25 +43,25 @@ impl Call {
                 target.resource, target.key
             )));
         }
-        if self.door.writes == Writes::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return self.capture_patch(&target, patch).await;
         }
-        let extent = match subresource {
+        let apply_scope = match subresource {
             Some("status") => ApplyScope::Status,
             Some(_) | None => ApplyScope::Whole,
         };
         let (resource, key) = (&target.resource, &target.key);
         let write = self
-            .door
+            .cluster
             .view
-            .write(resource, key, &self.primary.key, extent);
+            .write(resource, key, &self.primary.key, apply_scope);
         let sent = patch.sent();
         let answer = self.send_patch(&target, subresource, patch).await?;
         let object = object_of(&answer)?;
         match subresource {
             None | Some("status") => {
                 self.meet(&target, &object, false);
-                let sent = Sent {
+                let sent = SentWrite {
                     object: &sent,
                     answer: answer.get(),
                     manager: &self.field_manager(&target, &serde_json::Map::new()),
@@ -82,7 +82,7 @@ impl Call {
         let manager = self.author(target, &serde_json::Map::new())?;
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
-        let seen = self.seen(target).map(|seen| seen.uid.clone());
+        let seen = self.seen_version(target).map(|seen| seen.uid.clone());
         let repeat = if patch.repeats_harmlessly() {
             Repeat::Harmless
         } else {

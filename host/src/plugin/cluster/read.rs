@@ -49,8 +49,8 @@ impl Call {
                 None => Err(Error::NotFound),
             };
         }
-        if tracked && self.door.view.holds(&target.resource, &target.key) {
-            let held = self.door.view.get(&target.resource, &target.key);
+        if tracked && self.cluster.view.holds(&target.resource, &target.key) {
+            let held = self.cluster.view.get(&target.resource, &target.key);
             let saw = Saw::Object {
                 kind: target.resource.kind.clone(),
                 key: target.key.clone(),
@@ -58,7 +58,7 @@ impl Call {
                     .as_ref()
                     .map(|held| held.metadata.resource_version.to_string()),
             };
-            self.door.view.saw(&self.primary.key, saw);
+            self.cluster.view.saw(&self.primary.key, saw);
             return match held {
                 Some(object) => {
                     self.meet(&target, &object, true);
@@ -77,7 +77,7 @@ impl Call {
         };
         if subresource.is_none() {
             self.meet(&target, &object, false);
-            self.door
+            self.cluster
                 .view
                 .learn(&target.resource, &object, &self.primary.key);
         }
@@ -119,9 +119,9 @@ impl Call {
                 .as_deref()
                 .unwrap_or_default()
                 .is_empty()
-            && self.door.view.holds_all(&resource, namespace);
+            && self.cluster.view.holds_all(&resource, namespace);
         let objects = if stored {
-            let mut objects = self.door.view.list(&resource, namespace, &selector);
+            let mut objects = self.cluster.view.list(&resource, namespace, &selector);
             let saw = Saw::List {
                 kind: resource.kind.clone(),
                 namespace: query.namespace.clone(),
@@ -129,7 +129,7 @@ impl Call {
                 selector: query.label_selector.clone().unwrap_or_default(),
                 count: objects.len(),
             };
-            self.door.view.saw(&self.primary.key, saw);
+            self.cluster.view.saw(&self.primary.key, saw);
             objects.truncate(limit);
             objects
         } else {
@@ -220,7 +220,7 @@ impl Call {
     /// A change of this object runs the key again, also if there is none now.
     fn track_one(&mut self, target: &ObjectRef) -> Result<(), Error> {
         let object = Key::new(target.namespace.as_deref(), &target.name);
-        let (view, by) = (&self.door.view, &self.primary.key);
+        let (view, by) = (&self.cluster.view, &self.primary.key);
         let tracked = view.reads_one(by, &target.api_version, &target.kind, &object);
         tracked.map_err(|exceeded| self.exceeded(exceeded))
     }
@@ -228,13 +228,13 @@ impl Call {
     /// A change of what `query` lists runs the key again.
     fn track_list(&mut self, query: &ListQuery, selector: &LabelSelector) -> Result<(), Error> {
         let kind = (query.api_version.as_str(), query.kind.as_str());
-        let (view, by) = (&self.door.view, &self.primary.key);
+        let (view, by) = (&self.cluster.view, &self.primary.key);
         let tracked = view.reads_list(by, kind, query.namespace.as_deref(), selector);
         tracked.map_err(|exceeded| self.exceeded(exceeded))
     }
 
     fn resource_if_served(&self, api_version: &str, kind: &str) -> Result<Resource, Error> {
-        let found = self.door.discovery.remembered(api_version, kind);
+        let found = self.cluster.discovery.remembered(api_version, kind);
         found.ok_or(Error::NotFound)
     }
 

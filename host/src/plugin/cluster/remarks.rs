@@ -3,7 +3,7 @@
 //! - A text that was logged for the last pass as well is not logged again.
 
 use super::{Call, answer};
-use crate::api::{ApiError, Refusal};
+use crate::api::{ApiError, RefusedBy};
 use crate::plugin::bindings::cluster::Error;
 
 /// So many lines are written about one call.
@@ -14,12 +14,12 @@ const WORDS: usize = 1 << 10;
 impl Call {
     /// Logs what the plugin may not do, and what would change that: not again if the last pass was told the same.
     pub(super) fn deny(&mut self, what: &str) -> Error {
-        let is_news = self.door.view.denied(&self.primary.key, what);
+        let is_news = self.cluster.view.denied(&self.primary.key, what);
         if !is_news || !self.may_remark() {
             return Error::Denied;
         }
-        self.door.view.told(&self.primary.key, what);
-        let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+        self.cluster.view.reported(&self.primary.key, what);
+        let (plugin, object) = (&*self.cluster.plugin, self.primary.to_string());
         tracing::warn!(plugin, object, "plugin {plugin} may not {what}");
         Error::Denied
     }
@@ -28,7 +28,7 @@ impl Call {
         if !self.may_remark() {
             return;
         }
-        let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+        let (plugin, object) = (&*self.cluster.plugin, self.primary.to_string());
         tracing::info!(plugin, object, "{what}");
     }
 
@@ -42,7 +42,7 @@ impl Call {
     /// Logs a failed request, and gives the guest its part of the news.
     pub(super) fn failed(&mut self, doing: &str, error: &ApiError) -> Error {
         self.slow_down = self.slow_down.max(error.slow_down());
-        let (plugin, object) = (self.door.plugin.clone(), self.primary.to_string());
+        let (plugin, object) = (self.cluster.plugin.clone(), self.primary.to_string());
         let plugin = &*plugin;
         let text = self.redactor.line(&error.to_string(), WORDS);
         let answer = match error {
@@ -52,17 +52,17 @@ impl Call {
         tracing::debug!(plugin, object, "cannot {doing}: {text}");
         let is_ours = matches!(
             error.refusal(),
-            Some(Refusal::Credentials | Refusal::Rights)
+            Some(RefusedBy::Credentials | RefusedBy::Rights)
         );
         let news = match &answer {
             Error::Denied => {
                 let what = format!("{doing}, since `windlass` itself lacks the right: {text}");
-                let is_news = self.door.view.denied(&self.primary.key, &what);
+                let is_news = self.cluster.view.denied(&self.primary.key, &what);
                 is_news.then_some(what)
             }
             answer => answer::words(error, answer).and_then(|words| {
                 let words = self.redactor.line(&words, WORDS);
-                let is_news = self.door.view.failed(&self.primary.key, &words);
+                let is_news = self.cluster.view.failed(&self.primary.key, &words);
                 is_news.then_some(words)
             }),
         };
@@ -70,8 +70,8 @@ impl Call {
         if let Some(news) = news.filter(|_| is_ours)
             && self.may_remark()
         {
-            self.door.view.told(&self.primary.key, &news);
-            let hint = error.refusal().map_or("", Refusal::hint);
+            self.cluster.view.reported(&self.primary.key, &news);
+            let hint = error.refusal().map_or("", RefusedBy::hint);
             tracing::warn!(
                 plugin,
                 object,

@@ -100,7 +100,7 @@ impl Call {
         request: Request,
         repeat: Repeat,
     ) -> Result<Box<RawValue>, Failed> {
-        let clock = self.door.api.clock();
+        let clock = self.cluster.api.clock();
         let (began, mut repeats, mut perhaps_done) = (clock.now(), 0, false);
         loop {
             let error = match self.request(request.clone()).await {
@@ -113,7 +113,7 @@ impl Call {
             match wait(&error, repeat, repeats).filter(|_| may) {
                 Some(wait) => {
                     let _waits = self.waits();
-                    self.door.api.pause(wait).await;
+                    self.cluster.api.pause(wait).await;
                 }
                 None => {
                     return Err(Failed {

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use tracing::{Instrument, Span};
 
 use super::check::{self, invalid};
-use super::{Call, Target, Writes};
+use super::{Call, Target, WriteMode};
 use crate::object::Key;
 use crate::plugin::bindings::cluster::{Error, SetError};
 use crate::plugin::calls::Ending;
@@ -27,10 +27,10 @@ pub(super) use member::{is_adopted, is_in_set_of, label};
 const MEMBERS: usize = 1_000;
 
 /// An object whatever version of its kind it is written in: group, plural, namespace and name.
-type Name = (String, String, Key);
+type ObjectName = (String, String, Key);
 
 impl Target {
-    fn name(&self) -> Name {
+    fn name(&self) -> ObjectName {
         let resource = &self.resource;
         (
             resource.group.clone(),
@@ -50,9 +50,10 @@ impl Call {
         let mut held = self.hold(given).map_err(whole)?;
         let (mut members, mut kept, mut errors) = (BTreeSet::new(), Vec::new(), Vec::new());
         for (index, child) in (0..).zip(&children) {
-            let span = match index < SPANS {
-                true => spans::import("apply"),
-                false => Span::none(),
+            let span = if index < SPANS {
+                spans::import("apply")
+            } else {
+                Span::none()
             };
             let applied = self.apply_member(child, &mut members);
             let applied = applied.instrument(span.clone()).await;
@@ -71,7 +72,7 @@ impl Call {
         if !errors.is_empty() {
             return Err(errors);
         }
-        if self.door.writes == Writes::Sent {
+        if self.cluster.writes == WriteMode::Sent {
             self.prune(&members).await?;
         }
         if kept.iter().map(String::len).sum::<usize>() > COPY {
@@ -104,7 +105,7 @@ impl Call {
     async fn apply_member(
         &mut self,
         child: &str,
-        members: &mut BTreeSet<Name>,
+        members: &mut BTreeSet<ObjectName>,
     ) -> Result<String, Error> {
         let target = self.target(&check::reference(child)?).await?;
         self.permit(&["create", "patch"], &target, None)?;

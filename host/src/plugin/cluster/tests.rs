@@ -1,4 +1,4 @@
-//! The door on the embedded server: what it sends, and what becomes of it there.
+//! Calls on the embedded server: what it sends, and what becomes of it there.
 
 mod answers;
 mod applied;
@@ -18,38 +18,39 @@ mod slow;
 mod told;
 mod unwatched;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use http_body_util::{BodyExt, Full};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use windlass_apiserver::history::Record;
 use windlass_apiserver::seams as server;
 use windlass_apiserver::server::{Options, Server};
 
-use super::{Call, CapturedWrites, ClusterAccess, Primary, Writes};
+use super::{Call, CapturedWrites, ClusterAccess, Primary, WriteMode};
 use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
 use crate::grants::{Grants, Scope, Used};
-use crate::informer::{Informers, Notification, Settings, Subscription, Watched};
+use crate::informer::{InformerKey, Informers, Notification, Settings, Subscription};
 use crate::memory::Account;
 use crate::object::{Fields, Key, finalizer_of, manager_of};
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
-use crate::plugin::{HostCalls, Measures};
+use crate::plugin::{CustomMetrics, HostCalls};
 use crate::seams::{Clock, Rng, Seams, Spawn, Task};
-use crate::view::{Enqueue, View, WatchSpec};
+use crate::view::{Enqueue, KeyQueue, View, WatchSpec};
 
 /// Who is not the host, in the server's history.
 const SOMEBODY: &str = "somebody";
 
 const CRD: &str = include_str!("../../../../plugins/greeter/greeting.crd.yaml");
 
-/// A server, and a plugin's door to it with a view that is refreshed when the test says so.
+/// A server, and a plugin's access to it with a view that is refreshed when the test says so.
 struct World {
     server: Server,
-    door: Arc<ClusterAccess>,
+    cluster: Arc<ClusterAccess>,
     /// The keys that the view wanted to run.
     woken: Arc<Mutex<Vec<Key>>>,
     informers: Informers,
@@ -116,35 +117,32 @@ impl World {
             .by_kind("examples.windlass.dev/v1", "Greeting")
             .await;
         let woken = Arc::<Mutex<Vec<Key>>>::default();
-        let wakes = woken.clone();
-        let wake = Box::new(move |wakeup: Enqueue| wakes.lock().unwrap().push(wakeup.key));
         let view = View::new(
-            outlook(resource.unwrap().unwrap(), &setting),
-            wake,
+            watch_spec(resource.unwrap().unwrap(), &setting),
+            Arc::new(Woken(woken.clone())),
             &setting.account,
         );
         let (events, task) = Recorder::start(api.clone(), &seams, "test");
         let settings = Settings::default();
         let informers = Informers::new(api.clone(), discovery.clone(), seams, settings);
-        let door = ClusterAccess {
+        let cluster = ClusterAccess {
             plugin: "greeter".into(),
             api,
             discovery,
             used: Used::default(),
             calls: HostCalls::default(),
-            measures: Measures::default(),
+            custom_metrics: CustomMetrics::default(),
             grants: grants(&setting),
             throttled: Throttled::default(),
             view: Arc::new(view),
             events,
             account: setting.account,
-            api_calls: 100,
             writes: setting.writes,
-            sheet: CapturedWrites::default(),
+            captured: CapturedWrites::default(),
         };
         let world = Self {
             server,
-            door: Arc::new(door),
+            cluster: Arc::new(cluster),
             woken,
             informers,
             watched: Mutex::default(),
@@ -160,14 +158,14 @@ impl World {
     }
 
     async fn resource(&self, api_version: &str, kind: &str) -> Resource {
-        let found = self.door.discovery.by_kind(api_version, kind).await;
+        let found = self.cluster.discovery.by_kind(api_version, kind).await;
         found.unwrap().unwrap()
     }
 
     /// From now on the view holds this kind, as it is at the server.
     async fn watch(&self, api_version: &str, kind: &str) {
         let resource = self.resource(api_version, kind).await;
-        let watched = Watched {
+        let watched = InformerKey {
             resource: resource.clone(),
             namespace: None,
             label_selector: None,
@@ -175,10 +173,10 @@ impl World {
             finalizer: None,
             metadata_only: false,
         };
-        let (view, of) = (Arc::downgrade(&self.door.view), resource.clone());
+        let (view, of) = (Arc::downgrade(&self.cluster.view), resource.clone());
         let heard = move |news: Notification<'_>| {
             if let Some(view) = view.upgrade() {
-                view.heard(&of, news);
+                view.on_notification(&of, news);
             }
         };
         let all = Fields::default();
@@ -187,13 +185,15 @@ impl World {
                 .subscribe(watched, all, Box::new(heard), &Account::unlimited());
         let informer = Arc::new(informer);
         informer.synced().await;
-        self.watched.lock().unwrap().push(informer.clone());
-        self.door.view.watch(resource, Scope::All, vec![informer]);
+        self.watched.lock().push(informer.clone());
+        self.cluster
+            .view
+            .watch(resource, Scope::All, vec![informer]);
     }
 
     /// Waits until the view has caught up with the server.
     async fn refresh(&self, resource: &Resource) {
-        let informers = self.watched.lock().unwrap().clone();
+        let informers = self.watched.lock().clone();
         for informer in informers {
             if informer.watched().resource == *resource {
                 informer.barrier().await;
@@ -205,9 +205,9 @@ impl World {
     async fn call_for(&self, name: &str) -> Call {
         let resource = self.resource("examples.windlass.dev/v1", "Greeting").await;
         let key = Key::new(Some("default"), name);
-        let object = self.door.view.get(&resource, &key).unwrap();
+        let object = self.cluster.view.get(&resource, &key).unwrap();
         let uid = object.metadata.uid.to_string();
-        Call::new(self.door.clone(), Primary { resource, key, uid })
+        Call::new(self.cluster.clone(), Primary { resource, key, uid })
     }
 
     /// A call about `ada`.
@@ -236,13 +236,22 @@ impl World {
     }
 }
 
+/// Notes the keys that a view wakes.
+struct Woken(Arc<Mutex<Vec<Key>>>);
+
+impl KeyQueue for Woken {
+    fn enqueue(&self, wakeup: Enqueue) {
+        self.0.lock().push(wakeup.key);
+    }
+}
+
 /// What a host is like.
 struct Setting {
     /// What may be done to ConfigMaps.
     verbs: &'static [&'static str],
     /// Whether ConfigMaps have been listed.
     sees_maps: bool,
-    writes: Writes,
+    writes: WriteMode,
     /// Where its memory counts.
     account: Account,
     /// Whether sets may take over ConfigMaps.
@@ -258,7 +267,7 @@ impl Default for Setting {
         Self {
             verbs: &["get", "list", "watch", "create", "patch", "delete"],
             sees_maps: true,
-            writes: Writes::Sent,
+            writes: WriteMode::Sent,
             account: Account::unlimited(),
             adopts: false,
             fields: &[],
@@ -271,7 +280,7 @@ fn start() -> Timestamp {
     "2026-11-21T09:30:00Z".parse().unwrap()
 }
 
-fn outlook(primary: Resource, setting: &Setting) -> WatchSpec {
+fn watch_spec(primary: Resource, setting: &Setting) -> WatchSpec {
     let name = (primary.group.clone(), primary.plural.clone());
     let fields = Fields::parse(setting.fields.iter().copied()).unwrap();
     WatchSpec {
@@ -282,7 +291,7 @@ fn outlook(primary: Resource, setting: &Setting) -> WatchSpec {
         watches: [("", "configmaps"), ("apps", "deployments")]
             .map(|(group, plural)| (group.to_owned(), plural.to_owned()))
             .into(),
-        ..crate::view::tests::outlook(primary)
+        ..crate::view::tests::watch_spec(primary)
     }
 }
 

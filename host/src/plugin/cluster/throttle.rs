@@ -10,8 +10,8 @@ use crate::api::{ApiError, Request};
 use crate::flowcontrol::Throttled;
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::redact::Redactor;
-use crate::plugin::shares::{Logged, Share};
-use crate::plugin::waited::{Waited, Waiting};
+use crate::plugin::shares::{Logged, VersionShare};
+use crate::plugin::waited::{WaitGuard, Waited};
 
 /// So many look-ups of the host do not count as requests of a call: one for each child of the largest set.
 const LOOKUPS: u32 = 1_000;
@@ -28,8 +28,13 @@ const ANSWER: usize = 16 << 20;
 const SMALL: usize = 64 << 10;
 
 impl Call {
+    /// It may make so many requests.
+    pub(in crate::plugin) fn limited_to(self, api_calls: u32) -> Self {
+        Self { api_calls, ..self }
+    }
+
     /// It is limited over time by `share`.
-    pub(in crate::plugin) fn of_share(self, share: Arc<Share>) -> Self {
+    pub(in crate::plugin) fn of_share(self, share: Arc<VersionShare>) -> Self {
         let share = Some(share);
         Self { share, ..self }
     }
@@ -42,25 +47,25 @@ impl Call {
 
     /// What people are told of it, and of what it writes, goes through `redactor`.
     pub(in crate::plugin) fn hiding(self, redactor: Redactor) -> Self {
-        self.door.view.hides(&self.primary.key, redactor.hide());
+        self.cluster.view.hides(&self.primary.key, redactor.hide());
         Self { redactor, ..self }
     }
 
     /// It waits for the API server until the answer is dropped.
-    pub(super) fn waits(&self) -> Option<Waiting> {
+    pub(super) fn waits(&self) -> Option<WaitGuard> {
         self.waited.as_ref().map(Waited::begin)
     }
 
     /// What its plugin waited for, and what it lost.
     pub(in crate::plugin) fn throttled(&self) -> &Throttled {
-        &self.door.throttled
+        &self.cluster.throttled
     }
 
-    /// Waits until the plugin may send one more request. That the others keep it waiting is no time of its own.
+    /// Waits until the plugin may send one more request. That the others keep it waiting is not its own time.
     pub(super) async fn throttle(&self) {
         if let Some(share) = &self.share {
             let waited = self.waited.as_ref();
-            share.request(&self.door.throttled, waited).await;
+            share.request(&self.cluster.throttled, waited).await;
         }
     }
 
@@ -72,14 +77,14 @@ impl Call {
         // A list says how long its answer may be, and has made room for it.
         let _waits = self.waits();
         if request.longest <= ANSWER {
-            return self.door.api.text(request).await;
+            return self.cluster.api.text(request).await;
         }
         // What is written has room for an answer of its own size.
         let held = request.body.as_ref().map_or(0, |(_, body)| body.len());
         let held = held.max(SMALL);
         let request = request.at_most(ANSWER);
-        let request = request.on_account(&self.door.account, held);
-        let answer = self.door.api.text(request).await?;
+        let request = request.on_account(&self.cluster.account, held);
+        let answer = self.cluster.api.text(request).await?;
         // Until the next one: by then it is an object that counts by itself, or is not there any more.
         let beyond = answer.get().len().saturating_sub(held);
         if beyond > 0 {
@@ -108,7 +113,7 @@ impl Call {
         if self.may_request() {
             return Ok(());
         }
-        let limit = self.door.api_calls;
+        let limit = self.api_calls;
         Err(Error::Other(format!(
             "the call has made all {limit} API requests that it may"
         )))
@@ -137,7 +142,7 @@ impl Call {
 
     /// Whether the call may make one more request.
     pub(super) fn may_request(&self) -> bool {
-        counted(self.requests, self.lookups) < self.door.api_calls
+        counted(self.requests, self.lookups) < self.api_calls
     }
 
     /// Whether the plugin may have one more line in the log, of no great length.
@@ -145,9 +150,9 @@ impl Call {
         let Some(Logged::Dropped(said)) = self.share.as_ref().map(|share| share.log(0)) else {
             return true;
         };
-        self.door.throttled.dropped_line();
+        self.cluster.throttled.dropped_line();
         if let Some(said) = said {
-            let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+            let (plugin, object) = (&*self.cluster.plugin, self.primary.to_string());
             tracing::warn!(plugin, object, "{said}");
         }
         false

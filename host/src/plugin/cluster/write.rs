@@ -13,13 +13,13 @@ use super::check::{self, Intent, owned_by};
 use super::read::{form, uri};
 use super::retry::Repeat;
 use super::set::{is_adopted, is_in_set_of, label};
-use super::{Call, Seen, Target, Writes};
+use super::{Call, SeenVersion, Target, WriteMode};
 use crate::api::{Request, object as json_object};
-use crate::bugs::{self, Bug};
+use crate::bugs::bug;
 use crate::object::{ApplyScope, Object, finalizer_of, manager_for, manager_of};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
-use crate::view::{Applied, Sent, Slot};
+use crate::view::{Applied, FieldOwner, SentWrite};
 
 /// How often a status is tried against others who change the object.
 const RACES: u32 = 5;
@@ -29,7 +29,7 @@ const NO_VERSION: &str = "1";
 
 /// Which object an apply is meant for.
 #[derive(Clone, Debug)]
-pub(super) enum Meant {
+pub(super) enum ApplyTarget {
     /// The one that the call has read, or else the one that is there, or else a new one.
     Any,
     /// The one with this UID.
@@ -46,8 +46,8 @@ impl Call {
         let mut intent = check::intent(&object)?;
         self.check_metadata(&intent, &target)?;
         self.keep_in_set(&target, &mut intent.object).await?;
-        let extent = ApplyScope::of(&intent.object);
-        self.send_apply(&target, intent.object, extent, Meant::Any)
+        let apply_scope = ApplyScope::of(&intent.object);
+        self.send_apply(&target, intent.object, apply_scope, ApplyTarget::Any)
             .await
     }
 
@@ -77,7 +77,7 @@ impl Call {
             ("uid", uid),
         ]);
         object.insert("metadata".into(), metadata);
-        self.send_apply(&target, object, ApplyScope::Status, Meant::Any)
+        self.send_apply(&target, object, ApplyScope::Status, ApplyTarget::Any)
             .await
     }
 
@@ -92,11 +92,11 @@ impl Call {
         if !owned_by(object, &self.primary) {
             return Ok(());
         }
-        let there = match self.door.writes {
-            Writes::Sent => self.look(target).await?,
-            Writes::Captured => self.door.view.get(&target.resource, &target.key),
+        let there = match self.cluster.writes {
+            WriteMode::Sent => self.look(target).await?,
+            WriteMode::Captured => self.cluster.view.get(&target.resource, &target.key),
         };
-        let (primary, plugin) = (&self.primary, &*self.door.plugin);
+        let (primary, plugin) = (&self.primary, &*self.cluster.plugin);
         match there {
             Some(held) if is_in_set_of(&held, primary, plugin) => {
                 label(object, plugin, is_adopted(&held.metadata))
@@ -118,7 +118,7 @@ impl Call {
     /// What is the host's to write in metadata the guest must not; and nothing is made for a primary that
     /// goes.
     pub(super) fn check_metadata(&mut self, intent: &Intent, target: &Target) -> Result<(), Error> {
-        let finalizer = finalizer_of(&self.door.plugin);
+        let finalizer = finalizer_of(&self.cluster.plugin);
         let namespace = intent.namespace.as_deref();
         let forbidden =
             check::forbidden_metadata(&intent.object, namespace, &self.primary, &finalizer)?;
@@ -138,15 +138,15 @@ impl Call {
     /// call may still write what it does not own.
     pub(super) fn primary_is_going(&self) -> bool {
         let (resource, key) = (&self.primary.resource, &self.primary.key);
-        match self.door.view.get(resource, key) {
+        match self.cluster.view.get(resource, key) {
             Some(object) => object.metadata.deleting || *object.metadata.uid != *self.primary.uid,
             None => {
-                self.door.view.holds(resource, key)
+                self.cluster.view.holds(resource, key)
                     || self
-                        .door
+                        .cluster
                         .view
-                        .stray(key)
-                        .is_some_and(|stray| stray.metadata.deleting)
+                        .unselected(key)
+                        .is_some_and(|unselected| unselected.metadata.deleting)
             }
         }
     }
@@ -159,7 +159,7 @@ impl Call {
         target: &Target,
         object: &Map<String, Value>,
     ) -> Result<(), Error> {
-        let (view, uid) = (&self.door.view, &self.primary.uid);
+        let (view, uid) = (&self.cluster.view, &self.primary.uid);
         if !owned_by(object, &self.primary) || !view.puts_back(&target.resource, &target.key, uid) {
             return Ok(());
         }
@@ -186,38 +186,43 @@ impl Call {
         &mut self,
         target: &Target,
         object: Map<String, Value>,
-        extent: ApplyScope,
-        meant: Meant,
+        apply_scope: ApplyScope,
+        meant: ApplyTarget,
     ) -> Result<String, Error> {
-        if self.door.writes == Writes::Captured {
-            return self.capture_apply(target, object, extent).await;
+        if self.cluster.writes == WriteMode::Captured {
+            return self.capture_apply(target, object, apply_scope).await;
         }
-        let slot = (self.author(target, &object)?, extent);
+        let slot = (self.author(target, &object)?, apply_scope);
         // Before the host adds what the call has read: that is a condition, not what is wanted.
         let intent = Sha256::digest(serde_json::to_vec(&object).unwrap_or_default()).into();
         if let Some(unchanged) = self.unchanged(target, &slot, &intent) {
             return Ok(self.show(&target.resource, &unchanged));
         }
-        if bugs::is(Bug::DroppedFieldsAreNotSeen)
-            && let Some(held) = self.door.view.get(&target.resource, &target.key)
-            && covers(&held.value(), &Value::Object(object.clone()))
-        {
-            return Ok(self.show(&target.resource, &held));
-        }
+        bug!(
+            DroppedFieldsAreNotSeen,
+            if let Some(held) = self.cluster.view.get(&target.resource, &target.key)
+                && crate::bugs::covers(&held.value(), &Value::Object(object.clone()))
+            {
+                return Ok(self.show(&target.resource, &held));
+            }
+        );
         self.check_owner(target, &object).await?;
         let parameters = parameters(&slot.0, &meant);
         let mut body = match meant {
-            Meant::New => with_no_version(object),
-            Meant::This(uid) => with_uid(object, Some(uid)),
-            Meant::Any => with_uid(object, self.seen(target).map(|seen| seen.uid.clone())),
+            ApplyTarget::New => with_no_version(object),
+            ApplyTarget::This(uid) => with_uid(object, Some(uid)),
+            ApplyTarget::Any => with_uid(
+                object,
+                self.seen_version(target).map(|seen| seen.uid.clone()),
+            ),
         };
-        let subresource = (extent == ApplyScope::Status).then_some("status");
+        let subresource = (apply_scope == ApplyScope::Status).then_some("status");
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
-        let view = self.door.view.clone();
+        let view = self.cluster.view.clone();
         let (resource, key) = (&target.resource, &target.key);
-        let write = view.write(resource, key, &self.primary.key, extent);
+        let write = view.write(resource, key, &self.primary.key, apply_scope);
         let request = |object: &Value| Request::apply(uri.clone(), object);
-        let answer = if extent == ApplyScope::Status {
+        let answer = if apply_scope == ApplyScope::Status {
             self.send_part(target, &mut body, request).await?
         } else {
             let repeat = repeat(&body);
@@ -226,7 +231,7 @@ impl Call {
         };
         let object = object_of(&answer)?;
         self.meet(target, &object, false);
-        let sent = Sent {
+        let sent = SentWrite {
             object: &body,
             answer: answer.get(),
             manager: &slot.0,
@@ -238,11 +243,11 @@ impl Call {
     }
 
     /// The object, if an apply of `intent` would change nothing, and it is the one that the call has read.
-    fn unchanged(&self, target: &Target, slot: &Slot, intent: &[u8; 32]) -> Option<Object> {
-        let view = &self.door.view;
+    fn unchanged(&self, target: &Target, slot: &FieldOwner, intent: &[u8; 32]) -> Option<Object> {
+        let view = &self.cluster.view;
         let held = view.still_applied(&target.resource, &target.key, slot, intent)?;
-        let same = |seen: &Seen| *seen.uid == *held.metadata.uid;
-        self.seen(target).is_none_or(same).then_some(held)
+        let same = |seen: &SeenVersion| *seen.uid == *held.metadata.uid;
+        self.seen_version(target).is_none_or(same).then_some(held)
     }
 
     /// Sends a part of an object, such as its status. Whatever its UID, the server would give it to the
@@ -255,7 +260,7 @@ impl Call {
         request: impl Fn(&Value) -> Request,
     ) -> Result<Box<RawValue>, Error> {
         let uid = part.pointer("/metadata/uid").cloned();
-        let mut latest = self.door.view.get(&target.resource, &target.key);
+        let mut latest = self.cluster.view.get(&target.resource, &target.key);
         let mut races = 0;
         loop {
             if let (Some(uid), Some(latest)) = (&uid, &latest) {
@@ -288,7 +293,7 @@ impl Call {
         object: &Map<String, Value>,
     ) -> Result<String, Error> {
         let manager = self.field_manager(target, object);
-        let known = self.door.view.writes_as(&self.primary.key, &manager);
+        let known = self.cluster.view.writes_as(&self.primary.key, &manager);
         known.map_err(|exceeded| self.exceeded(exceeded))?;
         Ok(manager)
     }
@@ -299,9 +304,9 @@ impl Call {
     pub(super) fn field_manager(&self, target: &Target, object: &Map<String, Value>) -> String {
         let own = target.resource == self.primary.resource && target.key == self.primary.key;
         if own || owned_by(object, &self.primary) {
-            return manager_of(&self.door.plugin);
+            return manager_of(&self.cluster.plugin);
         }
-        manager_for(&self.door.plugin, &self.primary.uid)
+        manager_for(&self.cluster.plugin, &self.primary.uid)
     }
 }
 
@@ -319,10 +324,10 @@ pub(super) fn with_uid(mut object: Map<String, Value>, seen: Option<String>) -> 
 }
 
 /// The parameters of an apply: forced, but for a new object.
-fn parameters(manager: &str, meant: &Meant) -> String {
+fn parameters(manager: &str, meant: &ApplyTarget) -> String {
     let mut parameters = form();
     parameters.append_pair("fieldManager", manager);
-    if !matches!(meant, Meant::New) {
+    if !matches!(meant, ApplyTarget::New) {
         parameters.append_pair("force", "true");
     }
     parameters.finish()
@@ -334,17 +339,6 @@ fn with_no_version(mut object: Map<String, Value>) -> Value {
         metadata.insert("resourceVersion".into(), NO_VERSION.into());
     }
     Value::Object(object)
-}
-
-/// Whether `object` says all that `intent` says.
-fn covers(object: &Value, intent: &Value) -> bool {
-    match (object, intent) {
-        (Value::Object(object), Value::Object(intent)) => intent.iter().all(|(name, wanted)| {
-            let held = object.get(name);
-            held.is_some_and(|held| covers(held, wanted))
-        }),
-        (object, intent) => object == intent,
-    }
 }
 
 /// An apply that names neither UID nor version can only meet a race.

@@ -12,8 +12,8 @@ fn name(number: usize) -> Arc<str> {
 }
 
 /// Plugins that want so many calls in flight, one after the other, and whose calls never end.
-fn sleepers(plugins: &[Wants]) -> State<()> {
-    let mut state = State::new(SIZE);
+fn sleepers(plugins: &[Wants]) -> SlotsState<()> {
+    let mut state = SlotsState::new(SIZE);
     for (number, (weight, most, _)) in plugins.iter().enumerate() {
         state.join(&name(number), *weight, *most);
     }
@@ -26,7 +26,7 @@ fn sleepers(plugins: &[Wants]) -> State<()> {
     state
 }
 
-fn held(state: &State<()>, plugins: usize) -> Vec<usize> {
+fn held(state: &SlotsState<()>, plugins: usize) -> Vec<usize> {
     let held = |number| state.members.get(&name(number)).map_or(0, |it| it.held);
     (0..plugins).map(held).collect()
 }
@@ -103,7 +103,7 @@ fn whoever_holds_least_for_its_weight_is_next() {
 
 #[test]
 fn more_plugins_than_slots_take_turns() {
-    let mut state = State::new(SIZE);
+    let mut state = SlotsState::new(SIZE);
     for number in 0..200 {
         state.join(&name(number), 10, 8);
     }
@@ -129,7 +129,7 @@ fn more_plugins_than_slots_take_turns() {
 
 #[test]
 fn nothing_is_left_of_plugins_that_are_gone() {
-    let mut state: State<()> = State::new(SIZE);
+    let mut state: SlotsState<()> = SlotsState::new(SIZE);
     let plugin = name(0);
     state.join(&plugin, 10, 8);
     state.join(&plugin, 20, 8);
@@ -144,7 +144,7 @@ fn nothing_is_left_of_plugins_that_are_gone() {
 
 #[tokio::test]
 async fn who_stops_waiting_takes_no_slot() {
-    let slots = Slots::new(2);
+    let slots = CallSlots::new(2);
     let (a, b) = (name(1), name(2));
     slots.join(&a, 10, 8);
     slots.join(&b, 10, 8);
@@ -163,5 +163,5 @@ async fn who_stops_waiting_takes_no_slot() {
     drop(dealt);
     assert!(slots.take(&a).now_or_never().is_some());
     assert!(slots.take(&b).now_or_never().is_some());
-    assert_eq!(slots.state().free, 2);
+    assert_eq!(slots.0.lock().free, 2);
 }

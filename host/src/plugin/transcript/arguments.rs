@@ -23,7 +23,7 @@ impl Arguments {
     }
 
     /// The words.
-    pub(in crate::plugin) fn said(self) -> Value {
+    pub(in crate::plugin) fn into_json(self) -> Value {
         (self.say)()
     }
 }

@@ -4,12 +4,13 @@
 //! - A write is answered as the same write was. One that was not made is answered as if it had been carried out: the
 //!   rest of the call is to be seen.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::{Hider, Note, Reply, Transcript, Values, bare, not_recorded};
+use super::{Hider, ImportCall, Reply, Transcript, Values, bare, not_recorded};
 
 /// So many calls of imports are kept of a call that is made again.
 const CALLS: usize = 100_000;
@@ -25,20 +26,21 @@ pub struct Player {
 #[derive(Default)]
 struct Play {
     /// Each with whether it was given.
-    reads: Vec<(Note, bool)>,
+    reads: Vec<(ImportCall, bool)>,
     /// Those that were not made again so far.
-    writes: Vec<Note>,
+    writes: Vec<ImportCall>,
     /// What was asked for this time, but for reads that were answered.
-    asked: Vec<Note>,
+    asked: Vec<ImportCall>,
     /// What is hidden in a recording, and made again by the guest.
     secrets: Values,
     hider: Option<Hider>,
 }
 
 impl Player {
-    /// Plays `reel`.
-    pub fn new(reel: Transcript) -> Self {
-        let (reads, writes): (Vec<Note>, Vec<Note>) = reel.notes.into_iter().partition(Note::reads);
+    /// Plays `transcript`.
+    pub fn new(transcript: Transcript) -> Self {
+        let (reads, writes): (Vec<ImportCall>, Vec<ImportCall>) =
+            transcript.notes.into_iter().partition(ImportCall::reads);
         let play = Play {
             reads: reads.into_iter().map(|note| (note, false)).collect(),
             writes,
@@ -47,8 +49,8 @@ impl Player {
             hider: None,
         };
         Self {
-            began: reel.began,
-            seed: reel.seed,
+            began: transcript.began,
+            seed: transcript.seed,
             play: Arc::new(Mutex::new(play)),
         }
     }
@@ -60,7 +62,7 @@ impl Player {
 
     /// Answers a call.
     pub(in crate::plugin) fn answer(&self, call: &str, mut arguments: Value) -> Reply {
-        let mut play = self.held();
+        let mut play = self.play.lock();
         let known = play.secrets.count();
         play.secrets.collect(&arguments);
         if play.secrets.count() > known {
@@ -69,7 +71,7 @@ impl Player {
         if let Some(hider) = &play.hider {
             hider.hide(&mut arguments);
         }
-        let mut note = Note {
+        let mut note = ImportCall {
             call: call.to_owned(),
             arguments,
             answer: not_recorded(),
@@ -88,10 +90,10 @@ impl Player {
         answer
     }
 
-    /// What was asked for this time, in order: writes, and reads that are not on the tape. Values of Secrets are
+    /// What was asked for this time, in order: writes, and reads that are not in the transcript. Values of Secrets are
     /// hidden as in a recording.
-    pub fn asked(&self) -> Vec<Note> {
-        let play = self.held();
+    pub fn import_calls(&self) -> Vec<ImportCall> {
+        let play = self.play.lock();
         let mut asked = play.asked.clone();
         if let Some(hider) = &play.hider {
             let arguments = asked.iter_mut().map(|note| &mut note.arguments);
@@ -102,20 +104,17 @@ impl Player {
 
     /// A text of the guest, with the same values hidden.
     pub fn hidden(&self, text: &str) -> String {
-        let play = self.held();
+        let play = self.play.lock();
         let hider = play.hider.as_ref();
         hider.map_or_else(|| text.to_owned(), |hider| hider.text(text))
-    }
-
-    fn held(&self) -> MutexGuard<'_, Play> {
-        self.play.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Play {
-    /// The answer to the same read: each in its turn, the last one for ever.
-    fn read(&mut self, note: &Note) -> Option<Reply> {
-        let is_same = |held: &Note| held.call == note.call && held.arguments == note.arguments;
+    /// The answer to the same read: each in its turn, the last one forever.
+    fn read(&mut self, note: &ImportCall) -> Option<Reply> {
+        let is_same =
+            |held: &ImportCall| held.call == note.call && held.arguments == note.arguments;
         let mut reads = self.reads.iter_mut();
         if let Some((held, given)) = reads.find(|(held, given)| !*given && is_same(held)) {
             *given = true;
@@ -123,8 +122,9 @@ impl Play {
         }
         // From wherever it came, it is what was there.
         let wanted = wherever(&note.arguments);
-        let is_alike = |held: &Note| held.call == note.call && wherever(&held.arguments) == wanted;
-        let last = |is: &dyn Fn(&Note) -> bool| {
+        let is_alike =
+            |held: &ImportCall| held.call == note.call && wherever(&held.arguments) == wanted;
+        let last = |is: &dyn Fn(&ImportCall) -> bool| {
             let mut reads = self.reads.iter().rev();
             reads
                 .find(|(held, _)| is(held))
@@ -134,7 +134,7 @@ impl Play {
     }
 
     /// The answer to the same write, or the one of a server that agrees.
-    fn write(&mut self, note: &Note) -> Reply {
+    fn write(&mut self, note: &ImportCall) -> Reply {
         let mut writes = self.writes.iter();
         let same =
             writes.position(|held| held.call == note.call && held.arguments == note.arguments);
@@ -144,14 +144,14 @@ impl Play {
         let given = |name: &str| note.arguments.get(name).cloned().unwrap_or_default();
         Reply::Ok(match &*note.call {
             "apply-set" => given("children"),
-            "patch" => self.held(&given("target")),
+            "patch" => self.read_before(&given("target")),
             "delete" | "publish" => Value::Null,
             _ => given("object"),
         })
     }
 
     /// An object as it was read.
-    fn held(&self, target: &Value) -> Value {
+    fn read_before(&self, target: &Value) -> Value {
         let mut reads = self.reads.iter().rev();
         let read = reads.find_map(|(held, _)| match &held.answer {
             Reply::Ok(object) if held.arguments.get("target") == Some(target) => Some(object),
@@ -175,8 +175,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn note(call: &str, arguments: Value, answer: Value) -> Note {
-        Note {
+    fn note(call: &str, arguments: Value, answer: Value) -> ImportCall {
+        ImportCall {
             call: call.into(),
             arguments,
             answer: Reply::Ok(answer),
@@ -217,9 +217,9 @@ mod tests {
             let answer = player.answer("get", get(name, consistency));
             assert_eq!(answer, Reply::Ok(json!({ "at": at })), "{name}");
         }
-        assert_eq!(player.asked(), []);
+        assert_eq!(player.import_calls(), []);
         assert_eq!(player.answer("get", get("c", "stored")), not_recorded());
-        assert_eq!(player.asked().len(), 1);
+        assert_eq!(player.import_calls().len(), 1);
     }
 
     #[test]
@@ -241,7 +241,11 @@ mod tests {
         assert!(matches!(patched("c"), Reply::Ok(Value::Object(_))));
         let deleted = player.answer("delete", json!({ "target": { "name": "a" } }));
         assert_eq!(deleted, Reply::Ok(Value::Null));
-        let asked: Vec<String> = player.asked().into_iter().map(|note| note.call).collect();
+        let asked: Vec<String> = player
+            .import_calls()
+            .into_iter()
+            .map(|note| note.call)
+            .collect();
         assert_eq!(
             asked,
             ["apply", "apply", "apply", "patch", "patch", "delete"]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Problem, Reply, arguments};
+use super::{RecordedError, Reply, arguments};
 use crate::plugin::bindings::cluster::{Error, SetError};
 
 /// An answer that can be noted, and given again from a note.
@@ -21,16 +21,16 @@ pub(in crate::plugin) trait Recordable: Sized {
 }
 
 /// A part of an answer.
-pub(in crate::plugin) trait Part: Sized {
-    fn said(&self) -> Value;
+pub(in crate::plugin) trait RecordablePart: Sized {
+    fn to_json(&self) -> Value;
     fn length(&self) -> usize;
     fn objects(&self, each: &mut dyn FnMut(&str));
-    fn heard(value: Value) -> Option<Self>;
+    fn from_json(value: Value) -> Option<Self>;
 }
 
 /// An object.
-impl Part for String {
-    fn said(&self) -> Value {
+impl RecordablePart for String {
+    fn to_json(&self) -> Value {
         arguments::object(self)
     }
 
@@ -42,7 +42,7 @@ impl Part for String {
         each(self);
     }
 
-    fn heard(value: Value) -> Option<Self> {
+    fn from_json(value: Value) -> Option<Self> {
         Some(match value {
             Value::String(text) => text,
             value => value.to_string(),
@@ -50,9 +50,9 @@ impl Part for String {
     }
 }
 
-impl Part for Vec<String> {
-    fn said(&self) -> Value {
-        self.iter().map(Part::said).collect()
+impl RecordablePart for Vec<String> {
+    fn to_json(&self) -> Value {
+        self.iter().map(RecordablePart::to_json).collect()
     }
 
     fn length(&self) -> usize {
@@ -63,16 +63,16 @@ impl Part for Vec<String> {
         self.iter().for_each(|text| each(text));
     }
 
-    fn heard(value: Value) -> Option<Self> {
+    fn from_json(value: Value) -> Option<Self> {
         match value {
-            Value::Array(items) => items.into_iter().map(String::heard).collect(),
+            Value::Array(items) => items.into_iter().map(String::from_json).collect(),
             _ => None,
         }
     }
 }
 
-impl Part for () {
-    fn said(&self) -> Value {
+impl RecordablePart for () {
+    fn to_json(&self) -> Value {
         Value::Null
     }
 
@@ -82,21 +82,21 @@ impl Part for () {
 
     fn objects(&self, _: &mut dyn FnMut(&str)) {}
 
-    fn heard(_: Value) -> Option<Self> {
+    fn from_json(_: Value) -> Option<Self> {
         Some(())
     }
 }
 
-impl<T: Part> Recordable for Result<T, Error> {
+impl<T: RecordablePart> Recordable for Result<T, Error> {
     fn reply(&self) -> Reply {
         match self {
-            Ok(part) => Reply::Ok(part.said()),
-            Err(error) => Reply::Errors(vec![Problem::of(None, error)]),
+            Ok(part) => Reply::Ok(part.to_json()),
+            Err(error) => Reply::Errors(vec![RecordedError::of(None, error)]),
         }
     }
 
     fn bytes(&self) -> usize {
-        self.as_ref().map_or(64, Part::length)
+        self.as_ref().map_or(64, RecordablePart::length)
     }
 
     fn objects(&self, each: &mut dyn FnMut(&str)) {
@@ -107,19 +107,20 @@ impl<T: Part> Recordable for Result<T, Error> {
 
     fn from_reply(reply: Reply) -> Option<Self> {
         Some(match reply {
-            Reply::Ok(value) => Ok(T::heard(value)?),
+            Reply::Ok(value) => Ok(T::from_json(value)?),
             Reply::Errors(errors) => Err(errors.first()?.error()?),
         })
     }
 }
 
-impl<T: Part> Recordable for Result<T, Vec<SetError>> {
+impl<T: RecordablePart> Recordable for Result<T, Vec<SetError>> {
     fn reply(&self) -> Reply {
         match self {
-            Ok(part) => Reply::Ok(part.said()),
+            Ok(part) => Reply::Ok(part.to_json()),
             Err(errors) => {
-                let problems = errors.iter();
-                let problems = problems.map(|error| Problem::of(error.index, &error.error));
+                let problems = errors
+                    .iter()
+                    .map(|error| RecordedError::of(error.index, &error.error));
                 Reply::Errors(problems.collect())
             }
         }
@@ -140,7 +141,7 @@ impl<T: Part> Recordable for Result<T, Vec<SetError>> {
 
     fn from_reply(reply: Reply) -> Option<Self> {
         Some(match reply {
-            Reply::Ok(value) => Ok(T::heard(value)?),
+            Reply::Ok(value) => Ok(T::from_json(value)?),
             Reply::Errors(problems) => {
                 let errors = problems.iter().map(|problem| {
                     let (index, error) = (problem.index, problem.error()?);

@@ -26,7 +26,7 @@ use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::object::Parts;
+use crate::object::RawFields;
 use forms::Forms;
 use search::Search;
 
@@ -99,8 +99,8 @@ impl Values {
 
     /// The same for the text of one object, without a tree of it.
     pub fn collect_text(&mut self, object: &str) {
-        let parts = Parts::of(object).unwrap_or_default();
-        let inner = |name: &str| parts.get(name).and_then(Parts::within);
+        let parts = RawFields::of(object).unwrap_or_default();
+        let inner = |name: &str| parts.get(name).and_then(RawFields::within);
         match parts.get("kind").map(RawValue::get) {
             Some(r#""Secret""#) => self.collect_fields(&parts),
             Some(r#""TokenRequest""#) => {
@@ -116,18 +116,16 @@ impl Values {
 
     /// The same for the text of a patch of a Secret.
     pub fn collect_patch(&mut self, patch: &str) {
-        match patch.trim_start().starts_with('[') {
-            true => {
-                // What is before an error is looked for too.
-                let _ =
-                    Operations(self).deserialize(&mut serde_json::Deserializer::from_str(patch));
-            }
-            false => self.collect_fields(&Parts::of(patch).unwrap_or_default()),
+        if patch.trim_start().starts_with('[') {
+            // What is before an error is looked for too.
+            let _ = Operations(self).deserialize(&mut serde_json::Deserializer::from_str(patch));
+        } else {
+            self.collect_fields(&RawFields::of(patch).unwrap_or_default())
         }
     }
 
     /// What the fields of a Secret hold.
-    fn collect_fields(&mut self, parts: &Parts<'_>) {
+    fn collect_fields(&mut self, parts: &RawFields<'_>) {
         for (name, is_base64) in [("data", true), ("stringData", false)] {
             if let Some(fields) = parts.get(name) {
                 self.collect_values(fields, is_base64);
@@ -137,7 +135,7 @@ impl Values {
 
     /// A value, or an object of values.
     fn collect_values(&mut self, value: &RawValue, is_base64: bool) {
-        match Parts::within(value) {
+        match RawFields::within(value) {
             Some(fields) => fields
                 .iter()
                 .for_each(|field| self.add_json(field.value, is_base64)),
@@ -164,12 +162,12 @@ impl Values {
                     let path = operation.get("path").and_then(Value::as_str);
                     let path = path.unwrap_or_default();
                     match at(path) {
-                        Some(At::Secret) => operation
+                        Some(SecretPath::Secret) => operation
                             .get("value")
                             .into_iter()
                             .for_each(|it| self.secret(it)),
-                        Some(At::Data) => self.strings(operation.get("value"), true),
-                        Some(At::StringData) => self.strings(operation.get("value"), false),
+                        Some(SecretPath::Data) => self.strings(operation.get("value"), true),
+                        Some(SecretPath::StringData) => self.strings(operation.get("value"), false),
                         None => {}
                     }
                 }
@@ -193,9 +191,10 @@ impl Values {
         if text.is_empty() || self.too_many() {
             return;
         }
-        let decoded = match is_base64 {
-            true => STANDARD.decode(text).ok(),
-            false => None,
+        let decoded = if is_base64 {
+            STANDARD.decode(text).ok()
+        } else {
+            None
         };
         let value = decoded.unwrap_or_else(|| text.as_bytes().to_vec());
         // A word is there already.
@@ -249,25 +248,26 @@ impl Hider {
 
     /// Hides them in a field's name, which is mostly none.
     fn name(&self, name: String) -> String {
-        match name.len() >= NAME {
-            true => self.text(&name),
-            false => name,
+        if name.len() >= NAME {
+            self.text(&name)
+        } else {
+            name
         }
     }
 }
 
 /// What a path of a JSON patch of a Secret leads to.
-enum At {
+enum SecretPath {
     Secret,
     Data,
     StringData,
 }
 
-fn at(path: &str) -> Option<At> {
+fn at(path: &str) -> Option<SecretPath> {
     match path.split('/').nth(1) {
-        None => Some(At::Secret),
-        Some("data") => Some(At::Data),
-        Some("stringData") => Some(At::StringData),
+        None => Some(SecretPath::Secret),
+        Some("data") => Some(SecretPath::Data),
+        Some("stringData") => Some(SecretPath::StringData),
         Some(_) => None,
     }
 }
@@ -290,9 +290,9 @@ fn replace_patch(patch: &mut Value) {
                 let path = operation.get("path").and_then(Value::as_str);
                 let at = at(path.unwrap_or_default());
                 match (at, operation.get_mut("value")) {
-                    (Some(At::Secret), Some(Value::Object(fields))) => replace_data(fields),
-                    (Some(At::Data), Some(value)) => replace_all(value, WORD_BASE64),
-                    (Some(At::StringData), Some(value)) => replace_all(value, WORD),
+                    (Some(SecretPath::Secret), Some(Value::Object(fields))) => replace_data(fields),
+                    (Some(SecretPath::Data), Some(value)) => replace_all(value, WORD_BASE64),
+                    (Some(SecretPath::StringData), Some(value)) => replace_all(value, WORD),
                     _ => {}
                 }
             }
@@ -343,12 +343,12 @@ impl<'de> Visitor<'de> for Operations<'_> {
         while let Some(Operation { path, value }) = items.next_element::<Operation<'de>>()? {
             let Some(value) = value else { continue };
             match at(&path) {
-                Some(At::Secret) => {
-                    let fields = Parts::within(value).unwrap_or_default();
+                Some(SecretPath::Secret) => {
+                    let fields = RawFields::within(value).unwrap_or_default();
                     self.0.collect_fields(&fields);
                 }
-                Some(At::Data) => self.0.collect_values(value, true),
-                Some(At::StringData) => self.0.collect_values(value, false),
+                Some(SecretPath::Data) => self.0.collect_values(value, true),
+                Some(SecretPath::StringData) => self.0.collect_values(value, false),
                 None => {}
             }
         }

@@ -12,7 +12,7 @@ use wasmtime_wasi_io::bindings::wasi::io::poll;
 
 use super::super::cancel::Cancel;
 use super::STANDS;
-use crate::plugin::sandbox::State;
+use crate::plugin::sandbox::SandboxState;
 
 /// Why a guest traps that waits for time to pass.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -27,12 +27,12 @@ pub(in crate::plugin) struct Sleeps(HashSet<u32>);
 ///
 /// # Errors
 /// Two definitions of the same name.
-pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    monotonic_clock::add_to_linker::<State, Sleeping>(linker, sleeper)?;
-    poll::add_to_linker::<State, Sleeping>(linker, sleeper)
+pub(super) fn link(linker: &mut Linker<SandboxState>) -> wasmtime::Result<()> {
+    monotonic_clock::add_to_linker::<SandboxState, Sleeping>(linker, sleeper)?;
+    poll::add_to_linker::<SandboxState, Sleeping>(linker, sleeper)
 }
 
-fn sleeper(state: &mut State) -> Sleeper<'_> {
+fn sleeper(state: &mut SandboxState) -> Sleeper<'_> {
     Sleeper {
         table: &mut state.table,
         sleeps: &mut state.sleeps,
@@ -67,9 +67,10 @@ impl Sleeper<'_> {
 
     fn check(&self, pollables: &[Resource<DynPollable>]) -> wasmtime::Result<()> {
         let mut all = pollables.iter().map(Resource::rep);
-        match !pollables.is_empty() && all.all(|one| self.sleeps.0.contains(&one)) {
-            true => Err(wasmtime::Error::new(OnlyWaits)),
-            false => Ok(()),
+        if !pollables.is_empty() && all.all(|one| self.sleeps.0.contains(&one)) {
+            Err(wasmtime::Error::new(OnlyWaits))
+        } else {
+            Ok(())
         }
     }
 }

@@ -16,15 +16,15 @@ fn only(names: &[&str]) -> Scope {
 fn printed(grants: &str, scope: Scope) -> Vec<String> {
     let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
     let grants = Grants::new(grants).unwrap();
-    let primary = Primary {
+    let primary = GrantedPrimary {
         group: "x.dev".into(),
         plural: "things".into(),
         scope,
     };
-    let line = |place: &Place, rule: &PolicyRule| {
+    let line = |place: &RoleScope, rule: &PolicyRule| {
         let place = match place {
-            Place::Everywhere => "*",
-            Place::Namespace(name) => name,
+            RoleScope::Everywhere => "*",
+            RoleScope::Namespace(name) => name,
         };
         let names = match &rule.resource_names {
             Some(names) => format!(" [{}]", names.join(",")),
@@ -155,13 +155,13 @@ fn whoever_applies_roles_reads_why_they_are_powerful() {
         { apiGroups: [''], resources: [secrets], verbs: [get], namespaces: [b], acknowledge: true },
         { apiGroups: [''], resources: [configmaps], verbs: [create], namespaces: [c] }]";
     let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
-    let primary = Primary {
+    let primary = GrantedPrimary {
         group: "x.dev".into(),
         plural: "things".into(),
         scope: only(&["a"]),
     };
     let powers = powers(&Grants::new(grants).unwrap(), &primary);
-    let of = |name: &str| powers[&Place::Namespace(name.into())].clone();
+    let of = |name: &str| powers[&RoleScope::Namespace(name.into())].clone();
     assert_eq!(of("a").len(), 1);
     assert!(
         of("a")[0].starts_with("deployments: a pod runs"),

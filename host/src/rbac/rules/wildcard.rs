@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::primary::Primary;
+use super::super::primary::GrantedPrimary;
 use crate::api::builtin;
 use crate::grants::{Grants, never_by_wildcard};
 
@@ -15,9 +15,12 @@ use crate::grants::{Grants, never_by_wildcard};
 type Pair = (Vec<String>, Vec<String>);
 
 /// The groups that a wildcard stands for.
-pub(super) fn groups(grants: &Grants, primary: &Primary) -> BTreeSet<String> {
-    let named = grants.iter().flat_map(|grant| &grant.api_groups);
-    let named = named.filter(|group| !group.contains('*')).cloned();
+pub(super) fn groups(grants: &Grants, primary: &GrantedPrimary) -> BTreeSet<String> {
+    let named = grants
+        .iter()
+        .flat_map(|grant| &grant.api_groups)
+        .filter(|group| !group.contains('*'))
+        .cloned();
     builtin::groups()
         .map(str::to_owned)
         .chain(named)
@@ -35,9 +38,10 @@ pub(super) fn spelled_out(
         return vec![(owned(&groups), owned(&resources))];
     }
     let all = groups.contains(&"*");
-    let groups: Vec<&str> = match all {
-        true => known.iter().map(String::as_str).collect(),
-        false => groups,
+    let groups: Vec<&str> = if all {
+        known.iter().map(String::as_str).collect()
+    } else {
+        groups
     };
     let (closed, open): (Vec<&str>, Vec<&str>) =
         groups.into_iter().partition(|group| is_closed(group));

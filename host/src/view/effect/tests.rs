@@ -29,14 +29,15 @@ fn service(version: &str, more: Value) -> Object {
 
 /// An answer in which each manager owns a set of fields.
 fn answer(managers: &[(&str, Value)]) -> String {
-    let entries = managers.iter();
-    let entries = entries.map(|(name, fields)| json!({ "manager": name, "fieldsV1": fields }));
+    let entries = managers
+        .iter()
+        .map(|(name, fields)| json!({ "manager": name, "fieldsV1": fields }));
     let entries: Vec<_> = entries.collect();
     json!({ "metadata": { "name": "web", "managedFields": entries } }).to_string()
 }
 
-fn sent<'a>(object: &'a Value, answer: &'a str) -> Sent<'a> {
-    Sent {
+fn sent<'a>(object: &'a Value, answer: &'a str) -> SentWrite<'a> {
+    SentWrite {
         object,
         answer,
         manager: "windlass/p",

@@ -27,7 +27,7 @@ fn a_journal_takes_no_more_than_its_room() {
         before: Some("b".repeat(120)),
         after: None,
     };
-    let wrote = wrote("c", End::Changed(vec![difference; 32]));
+    let wrote = wrote("c", WriteOutcome::Changed(vec![difference; 32]));
     journals.begin(&key);
     (0..100).for_each(|_| journals.wrote(&key, wrote.clone()));
     journals.saw(
@@ -51,7 +51,7 @@ fn a_journal_takes_no_more_than_its_room() {
 }
 
 /// A write to the ConfigMap of this name.
-fn wrote(name: &str, end: End) -> Wrote {
+fn wrote(name: &str, end: WriteOutcome) -> Wrote {
     Wrote {
         kind: "ConfigMap".into(),
         key: Key::new(None, name),
@@ -63,7 +63,7 @@ fn wrote(name: &str, end: End) -> Wrote {
 }
 
 /// What is kept of a run that ends with these writes: the names, and how they ended.
-fn kept(writes: &[(&str, End)]) -> (Vec<(String, End)>, usize) {
+fn kept(writes: &[(&str, WriteOutcome)]) -> (Vec<(String, WriteOutcome)>, usize) {
     let (mut journals, by) = (Journals::default(), Key::new(None, "a"));
     journals.begin(&by);
     for (name, end) in writes {
@@ -72,27 +72,28 @@ fn kept(writes: &[(&str, End)]) -> (Vec<(String, End)>, usize) {
     let Journal {
         writes, left_out, ..
     } = journals.end(&by);
-    let writes = writes.into_iter();
-    let writes = writes.map(|wrote| (wrote.key.name.to_string(), wrote.end));
+    let writes = writes
+        .into_iter()
+        .map(|wrote| (wrote.key.name.to_string(), wrote.end));
     (writes.collect(), left_out)
 }
 
 #[test]
 fn a_delete_that_was_tried_again_has_not_failed() {
     let (told, _) = kept(&[
-        ("gone", End::NotDeleted),
-        ("other", End::NotDeleted),
+        ("gone", WriteOutcome::NotDeleted),
+        ("other", WriteOutcome::NotDeleted),
         // A write of another kind that failed did fail.
-        ("gone", End::Failed),
-        ("gone", End::Deleted),
-        ("gone", End::NotDeleted),
+        ("gone", WriteOutcome::Failed),
+        ("gone", WriteOutcome::Deleted),
+        ("gone", WriteOutcome::NotDeleted),
     ]);
     let want = [
-        ("other", End::NotDeleted),
-        ("gone", End::Failed),
-        ("gone", End::Deleted),
+        ("other", WriteOutcome::NotDeleted),
+        ("gone", WriteOutcome::Failed),
+        ("gone", WriteOutcome::Deleted),
         // Made and not made again, for all that is known.
-        ("gone", End::NotDeleted),
+        ("gone", WriteOutcome::NotDeleted),
     ];
     let want = want.map(|(name, end)| (name.to_owned(), end));
     assert_eq!(told, want);
@@ -101,11 +102,14 @@ fn a_delete_that_was_tried_again_has_not_failed() {
 #[test]
 fn tries_to_delete_that_are_forgotten_take_no_room() {
     let name = "n".repeat(BYTES / 8);
-    let turn = [(&*name, End::NotDeleted), (&*name, End::Deleted)];
-    let one = wrote(&name, End::Deleted).bytes();
+    let turn = [
+        (&*name, WriteOutcome::NotDeleted),
+        (&*name, WriteOutcome::Deleted),
+    ];
+    let one = wrote(&name, WriteOutcome::Deleted).bytes();
     assert!(7 * one <= BYTES && 8 * one > BYTES);
     let turns: Vec<_> = turn.iter().cycle().take(14).cloned().collect();
-    let want = vec![(name.clone(), End::Deleted); 7];
+    let want = vec![(name.clone(), WriteOutcome::Deleted); 7];
     assert_eq!(kept(&turns), (want, 0));
     let (told, left_out) = kept(&vec![turn[0].clone(); 1000]);
     assert_eq!((told.len(), left_out), (7, 993));
@@ -118,19 +122,24 @@ fn what_is_rewritten_is_a_field_that_has_changed_or_the_object_in_each_version()
         before: None,
         after: None,
     };
-    let changed = |path| End::Changed(vec![field(path)]);
-    let same = || End::Changed(Vec::new());
+    let changed = |path| WriteOutcome::Changed(vec![field(path)]);
+    let same = || WriteOutcome::Changed(Vec::new());
     // (end, followed, sent and not read; what is rewritten, and in which version)
     let rows = [
-        (End::Created(vec![field(".a")]), "", "", Some(("", None))),
-        (End::Unseen, "", "", Some(("", Some("7")))),
+        (
+            WriteOutcome::Created(vec![field(".a")]),
+            "",
+            "",
+            Some(("", None)),
+        ),
+        (WriteOutcome::Unseen, "", "", Some(("", Some("7")))),
         (changed(".a"), ".b", ".c", Some((".a", None))),
         (same(), ".b", ".c", Some((".b", None))),
         (same(), "", ".c", Some(("", Some("7")))),
         (same(), "", "", None),
-        (End::Deleted, "", "", None),
-        (End::NotDeleted, "", "", None),
-        (End::Failed, "", "", None),
+        (WriteOutcome::Deleted, "", "", None),
+        (WriteOutcome::NotDeleted, "", "", None),
+        (WriteOutcome::Failed, "", "", None),
     ];
     for (end, followed, unread, want) in rows {
         let list = |path: &str| match path {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::super::difference::Hide;
-use super::told::Told;
-use super::{End, Journal, Saw, Wrote};
+use super::reported::ReportedWrites;
+use super::{Journal, Saw, WriteOutcome, Wrote};
 use crate::object::Key;
 
 /// So many reads and so many writes of one run are kept.
@@ -24,7 +24,7 @@ const CONFLICTS: usize = 5;
 #[derive(Default)]
 pub(in crate::view) struct Journals {
     under_way: HashMap<Key, Run>,
-    told: Told,
+    told: ReportedWrites,
 }
 
 /// The journal of a run that is under way.
@@ -41,9 +41,10 @@ impl Run {
     /// on.
     fn admits(&mut self, number: usize, bytes: usize) -> bool {
         let has_room = number < MOST && self.held + bytes <= BYTES;
-        match has_room {
-            true => self.held += bytes,
-            false => self.journal.left_out += 1,
+        if has_room {
+            self.held += bytes
+        } else {
+            self.journal.left_out += 1
         }
         has_room
     }
@@ -51,7 +52,8 @@ impl Run {
     /// Forgets the earlier tries to delete the object that `wrote` has deleted.
     fn forget_tries(&mut self, wrote: &Wrote) {
         let is_try = |one: &Wrote| {
-            one.end == End::NotDeleted && (&one.kind, &one.key) == (&wrote.kind, &wrote.key)
+            one.end == WriteOutcome::NotDeleted
+                && (&one.kind, &one.key) == (&wrote.kind, &wrote.key)
         };
         let tries = self.journal.writes.iter().filter(|one| is_try(one));
         let bytes: usize = tries.map(Wrote::bytes).sum();
@@ -102,7 +104,7 @@ impl Journals {
         let Some(run) = self.under_way.get_mut(key) else {
             return;
         };
-        if wrote.end == End::Deleted {
+        if wrote.end == WriteOutcome::Deleted {
             run.forget_tries(&wrote);
         }
         if run.admits(run.journal.writes.len(), wrote.bytes()) {
@@ -127,9 +129,9 @@ impl Journals {
         self.told.is_news(key, words)
     }
 
-    /// People were told this of the run of `key`: it is no news any more.
-    pub(in crate::view) fn told(&mut self, key: &Key, what: &str) {
-        self.told.tell(key, what);
+    /// People were told this of the run of `key`: it is not news any more.
+    pub(in crate::view) fn reported(&mut self, key: &Key, what: &str) {
+        self.told.report(key, what);
     }
 
     /// The set of the run of `key` may not take an object.

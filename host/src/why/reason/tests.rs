@@ -9,7 +9,7 @@ use super::*;
 use crate::controller::{Children, Delayed, Record};
 use crate::metrics::FailureKind;
 use crate::object::{Key, Object};
-use crate::view::{End, Wrote};
+use crate::view::{WriteOutcome, Wrote};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -29,12 +29,12 @@ fn key() -> Key {
 }
 
 /// A settled object.
-fn settled() -> Facts {
-    Facts {
-        stage: Stage::Running,
+fn settled() -> ObjectState {
+    ObjectState {
+        stage: PluginStage::Running,
         holder: None,
-        sight: Sight::There(object(&json!({}))),
-        place: Place::Nowhere,
+        cache: CacheState::There(object(&json!({}))),
+        place: QueuePosition::Nowhere,
         paused: None,
         throttled: false,
         failures: 0,
@@ -49,103 +49,103 @@ fn settled() -> Facts {
 }
 
 /// The settled object, changed.
-fn facts(change: impl FnOnce(&mut Facts)) -> Facts {
-    let mut facts = settled();
-    change(&mut facts);
-    facts
+fn state(change: impl FnOnce(&mut ObjectState)) -> ObjectState {
+    let mut state = settled();
+    change(&mut state);
+    state
 }
 
 /// The same, of which the last pass is changed.
-fn last(change: impl FnOnce(&mut Record)) -> Facts {
+fn last(change: impl FnOnce(&mut Record)) -> ObjectState {
     let mut last = Record::settled();
     change(&mut last);
-    facts(|facts| facts.passes = vec![Arc::new(last)])
+    state(|state| state.passes = vec![Arc::new(last)])
 }
 
-fn there(more: &Value) -> Truth {
-    Truth::There(object(more))
+fn there(more: &Value) -> LiveObject {
+    LiveObject::There(object(more))
 }
 
-fn delayed(why: Option<WakeReason>, slowed: bool) -> Facts {
+fn delayed(why: Option<WakeReason>, slowed: bool) -> ObjectState {
     let left = SECOND;
-    facts(|facts| facts.place = Place::Delayed(Delayed { left, why, slowed }))
+    state(|state| state.place = QueuePosition::Delayed(Delayed { left, why, slowed }))
 }
 
 /// Each reason, and a situation that leads to it.
-fn situations() -> Vec<(Reason, Facts, Truth)> {
+fn situations() -> Vec<(Reason, ObjectState, LiveObject)> {
     let mut all = usual();
     all.extend(idle::situations());
     all
 }
 
 /// Those of objects that the plugin selects and nobody has paused, and of objects that are not there.
-fn usual() -> Vec<(Reason, Facts, Truth)> {
+fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
     let same = || there(&json!({}));
-    let stage = |stage: Stage| facts(|facts| facts.stage = stage);
-    let place = |place: Place| facts(|facts| facts.place = place);
-    let waiting = |low| Place::Waiting { low, since: SECOND };
-    let running = |again| Place::Running {
+    let stage = |stage: PluginStage| state(|state| state.stage = stage);
+    let place = |place: QueuePosition| state(|state| state.place = place);
+    let waiting = |low| QueuePosition::Waiting { low, since: SECOND };
+    let running = |again| QueuePosition::Running {
         since: SECOND,
         again,
     };
-    let absent = |change: fn(&mut Facts)| {
-        facts(|facts| {
-            facts.sight = Sight::Absent;
-            change(facts);
+    let absent = |change: fn(&mut ObjectState)| {
+        state(|state| {
+            state.cache = CacheState::Absent;
+            change(state);
         })
     };
     let leaving = |finalizers: Value| {
         let leaving = object(
             &json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers }),
         );
-        facts(|facts| facts.sight = Sight::There(leaving))
+        state(|state| state.cache = CacheState::There(leaving))
     };
-    let older = |change: fn(&mut Facts)| {
-        let mut facts = last(|last| last.version = "6".into());
-        change(&mut facts);
-        facts
+    let older = |change: fn(&mut ObjectState)| {
+        let mut state = last(|last| last.version = "6".into());
+        change(&mut state);
+        state
     };
     let wrote = |last: &mut Record| {
         last.version = "6".into();
         last.journal.writes.push(Wrote {
             kind: "Greeting".into(),
             key: key(),
-            end: End::Changed(Vec::new()),
+            end: WriteOutcome::Changed(Vec::new()),
             followed: Vec::new(),
             unread: Vec::new(),
             version: Some("7".into()),
         });
     };
     let finalizing = || {
-        let mut facts = delayed(Some(WakeReason::Requeued), false);
+        let mut state = delayed(Some(WakeReason::Requeued), false);
         let mut last = Record::settled();
         last.step = Step::Finalize;
-        facts.passes = vec![Arc::new(last)];
-        facts
+        state.passes = vec![Arc::new(last)];
+        state
     };
     let failing = || {
-        let mut facts = delayed(Some(WakeReason::Failed), false);
-        facts.failures = 3;
-        facts
+        let mut state = delayed(Some(WakeReason::Failed), false);
+        state.failures = 3;
+        state
     };
     let labels = BTreeMap::from([("app", "other")]);
     vec![
-        (Reason::Loading, stage(Stage::Loading), same()),
+        (Reason::Loading, stage(PluginStage::Loading), same()),
         (
             Reason::Refused("x".into()),
-            stage(Stage::Refused("x".into())),
+            stage(PluginStage::Refused("x".into())),
             same(),
         ),
         (
             Reason::Quarantined("x".into()),
-            stage(Stage::Quarantined("x".into())),
+            stage(PluginStage::Quarantined("x".into())),
             same(),
         ),
         (
             Reason::SlowedDown("x".into()),
-            facts(|facts| {
-                facts.stage = Stage::SlowedDown("x".into());
-                facts.place = Place::Waiting {
+            state(|state| {
+                state.stage = PluginStage::SlowedDown("x".into());
+                state.place = QueuePosition::Waiting {
                     low: false,
                     since: Duration::ZERO,
                 };
@@ -154,34 +154,38 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         ),
         (
             Reason::Waiting("no kind".into()),
-            stage(Stage::Waiting("no kind".into())),
+            stage(PluginStage::Waiting("no kind".into())),
             same(),
         ),
-        (Reason::Syncing, stage(Stage::Syncing), same()),
-        (Reason::StandingBy(None), stage(Stage::StandingBy), same()),
+        (Reason::Syncing, stage(PluginStage::Syncing), same()),
+        (
+            Reason::StandingBy(None),
+            stage(PluginStage::StandingBy),
+            same(),
+        ),
         (
             Reason::NamespaceNotGranted,
-            facts(|facts| facts.sight = Sight::NotWatched),
+            state(|state| state.cache = CacheState::NotWatched),
             same(),
         ),
-        (Reason::NotThere, absent(|_| {}), Truth::Absent),
+        (Reason::NotThere, absent(|_| {}), LiveObject::Absent),
         (
             Reason::NotSelectedByLabels("app=web".into(), Left::default()),
-            absent(|facts| facts.label_selector = Some("app=web".into())),
+            absent(|state| state.label_selector = Some("app=web".into())),
             there(&json!({ "labels": labels })),
         ),
         (
             Reason::NotSelectedByFields("spec.a=b".into(), Left::default()),
-            absent(|facts| facts.field_selector = Some("spec.a=b".into())),
+            absent(|state| state.field_selector = Some("spec.a=b".into())),
             same(),
         ),
         (Reason::NotSeenYet, absent(|_| {}), same()),
         (
             Reason::NotSeenAndUnknown("x".into()),
             absent(|_| {}),
-            Truth::Unknown("x".into()),
+            LiveObject::Unknown("x".into()),
         ),
-        (Reason::GoneNotSeenYet, settled(), Truth::Absent),
+        (Reason::GoneNotSeenYet, settled(), LiveObject::Absent),
         (Reason::Running(SECOND), place(running(false)), same()),
         (
             Reason::RunningAndAgain(SECOND),
@@ -190,25 +194,25 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         ),
         (
             Reason::Paused(SECOND),
-            facts(|facts| {
-                facts.place = waiting(true);
-                facts.paused = Some(SECOND);
+            state(|state| {
+                state.place = waiting(true);
+                state.paused = Some(SECOND);
             }),
             same(),
         ),
         (
             Reason::ClientThrottled(SECOND),
-            facts(|facts| {
-                facts.place = running(true);
-                facts.throttled = true;
+            state(|state| {
+                state.place = running(true);
+                state.throttled = true;
             }),
             same(),
         ),
         (
             Reason::ClientThrottled(SECOND),
-            facts(|facts| {
-                facts.place = waiting(false);
-                facts.throttled = true;
+            state(|state| {
+                state.place = waiting(false);
+                state.throttled = true;
             }),
             same(),
         ),
@@ -252,12 +256,12 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         (
             Reason::HeldByOthers(vec!["x.dev/y".into()]),
             leaving(json!(["x.dev/y"])),
-            Truth::Unknown(String::new()),
+            LiveObject::Unknown(String::new()),
         ),
         (
             Reason::LeavesWithoutUs,
             leaving(json!([])),
-            Truth::Unknown(String::new()),
+            LiveObject::Unknown(String::new()),
         ),
         (
             Reason::Terminal,
@@ -285,7 +289,7 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         ),
         (
             Reason::Forgotten,
-            facts(|facts| facts.passes.clear()),
+            state(|state| state.passes.clear()),
             same(),
         ),
         (
@@ -296,23 +300,23 @@ fn usual() -> Vec<(Reason, Facts, Truth)> {
         (Reason::OwnWrite, last(wrote), same()),
         (
             Reason::FilteredByTrigger,
-            older(|facts| facts.spec_change_only = true),
+            older(|state| state.spec_change_only = true),
             same(),
         ),
         (
             Reason::FilteredByFields,
-            older(|facts| facts.declares_fields = true),
+            older(|state| state.declares_fields = true),
             same(),
         ),
         (Reason::Settled, settled(), same()),
-        (Reason::Settled, settled(), Truth::Unknown("x".into())),
+        (Reason::Settled, settled(), LiveObject::Unknown("x".into())),
     ]
 }
 
 #[test]
 fn each_situation_has_its_reason() {
-    for (reason, facts, truth) in situations() {
-        assert_eq!(judge(&facts, &truth), reason, "{facts:#?} {truth:?}");
+    for (reason, state, live) in situations() {
+        assert_eq!(judge(&state, &live), reason, "{state:#?} {live:?}");
     }
 }
 
@@ -320,8 +324,10 @@ fn each_situation_has_its_reason() {
 #[test]
 fn each_reason_has_a_situation_and_a_sentence() {
     let source = include_str!("../reason.rs");
-    let words = source.split("=> \"").skip(1);
-    let words = words.filter_map(|rest| Some(rest.split_once('"')?.0));
+    let words = source
+        .split("=> \"")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once('"')?.0));
     let words: Vec<&str> = words
         .filter(|word| word.starts_with(char::is_uppercase))
         .collect();

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::why::dot;
 
-fn answer() -> Answer {
+fn answer() -> Explanation {
     let node = |kind: &str, name: &str| json!({ "kind": kind, "namespace": "n", "name": name });
     let with = |mut node: serde_json::Value, more: serde_json::Value| {
         for (field, value) in more.as_object().unwrap() {
@@ -41,7 +41,7 @@ fn answer() -> Answer {
             }],
         }],
     });
-    let mut answer: Answer = serde_json::from_value(answer).unwrap();
+    let mut answer: Explanation = serde_json::from_value(answer).unwrap();
     let plugin = &mut answer.plugins[0];
     let mut before = plugin.passes[0].clone();
     before.ago_ms = 60_000;
@@ -90,7 +90,7 @@ fn an_answer_of_nobody_says_whom_to_ask() {
         namespace: Some("n".into()),
         name: "ada".into(),
     };
-    let mut answer = Answer::about(object("configmap"));
+    let mut answer = Explanation::about(object("configmap"));
     answer.kinds = vec!["Greeting".into()];
     let nobody = "configmap/n/ada   no plugin of this host reconciles configmap\n";
     assert_eq!(

@@ -10,23 +10,26 @@ use windlass_sdk::{Action, Cluster, Failure, Reconciler, Watch, export};
 pub struct Holder;
 
 impl Reconciler for Holder {
-    const WATCHES: (&'static str, &'static str) = match cfg!(feature = "pods") {
-        true => ("v1", "Pod"),
-        false => ("v1", "ConfigMap"),
+    const WATCHES: (&'static str, &'static str) = if cfg!(feature = "pods") {
+        ("v1", "Pod")
+    } else {
+        ("v1", "ConfigMap")
     };
     type Object = Value;
 
     fn watch() -> Watch {
-        match cfg!(feature = "lean") {
-            true => Watch::default().fields([".spec.nodeName", ".status.phase"]),
-            false => Watch::default(),
+        if cfg!(feature = "lean") {
+            Watch::default().fields([".spec.nodeName", ".status.phase"])
+        } else {
+            Watch::default()
         }
     }
 
     fn reconcile(&self, _: &Value, _: &dyn Cluster) -> Result<Action, Failure> {
-        Ok(match cfg!(feature = "again") {
-            true => Action::RequeueAfter(Duration::from_millis(100)),
-            false => Action::AwaitChange,
+        Ok(if cfg!(feature = "again") {
+            Action::RequeueAfter(Duration::from_millis(100))
+        } else {
+            Action::AwaitChange
         })
     }
 }

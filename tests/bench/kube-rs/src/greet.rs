@@ -1,4 +1,4 @@
-//! Greets whoever a Greeting names: with a finalizer, a child, and a status.
+//! Greets the person whom a Greeting names: with a finalizer, a child, and a status.
 
 use std::sync::Arc;
 use std::time::Duration;

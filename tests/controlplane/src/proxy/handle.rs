@@ -1,12 +1,13 @@
 //! Does to one request what its fault says.
 
 use std::future::pending;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use hyper::{Request, Response};
+use parking_lot::Mutex;
 use tokio::sync::{self, Notify};
 use tokio::task::JoinSet;
 
@@ -150,7 +151,7 @@ impl Line {
     }
 
     fn feed(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut bodies = self.bodies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bodies = self.bodies.lock();
         while bodies.try_join_next().is_some() {}
         bodies.spawn(work);
     }

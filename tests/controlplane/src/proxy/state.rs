@@ -4,9 +4,10 @@
 //! - Nobody waits while holding it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use hyper::{HeaderMap, Method, Request, header};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use super::rule::{Fault, Rule};
@@ -253,7 +254,7 @@ impl Shared {
 
     fn state(&self) -> MutexGuard<'_, State> {
         // Every change under the lock is whole even if a rule's closure panicked.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -98,7 +98,7 @@ impl Release {
     }
 
     pub(super) async fn reached(&mut self) {
-        // An error means that the proxy is gone, and so is whoever waits.
+        // An error means that the proxy is gone, and so is the task that waits.
         let _ = self
             .gates
             .wait_for(|gates| gates.released > self.before)

@@ -53,10 +53,8 @@ async fn a_kill_after_an_answer_comes_when_the_client_has_it() {
 async fn no_request_of_a_dying_host_gets_past_the_kill_point() {
     let scene = Scene::new().await;
     let (release, released) = std::sync::mpsc::channel::<()>();
-    let released = std::sync::Mutex::new(released);
-    scene
-        .proxy
-        .on_kill(move || released.lock().unwrap().recv().unwrap());
+    let released = parking_lot::Mutex::new(released);
+    scene.proxy.on_kill(move || released.lock().recv().unwrap());
     scene
         .proxy
         .set_rules([Rule::new("kill", RequestHead::is_write, Fault::KillBefore).nth(3)]);

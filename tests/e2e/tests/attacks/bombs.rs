@@ -33,7 +33,7 @@ const KILLED: &str = "compiling it takes more than";
 /// What one is told that makes too much code.
 const LARGE: &str = "compiling it gives more than";
 
-/// What becomes of a component, as the log tells. One that is refused before it is compiled is no bomb.
+/// What becomes of a component, as the log tells. One that is refused before it is compiled is not a bomb.
 #[derive(Clone, Copy)]
 enum Outcome {
     /// It is compiled, and runs.

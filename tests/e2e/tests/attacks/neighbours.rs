@@ -39,8 +39,10 @@ impl Neighbours {
 
     /// Makes the Greetings.
     pub(crate) async fn greet(&self) -> Result<()> {
-        let greetings = self.0.iter();
-        let greetings = greetings.map(|cluster| cluster.greet(GREETING, json!({ "name": "0" })));
+        let greetings = self
+            .0
+            .iter()
+            .map(|cluster| cluster.greet(GREETING, json!({ "name": "0" })));
         try_join_all(greetings).await?;
         Ok(())
     }
@@ -48,8 +50,10 @@ impl Neighbours {
     /// Changes the Greetings. `number` tells one change from the one before.
     pub(crate) async fn change(&self, number: u32) -> Result<()> {
         let change = json!({ "spec": { "name": number.to_string() } });
-        let changes = self.0.iter();
-        let changes = changes.map(|cluster| cluster.patch("Greeting", GREETING, change.clone()));
+        let changes = self
+            .0
+            .iter()
+            .map(|cluster| cluster.patch("Greeting", GREETING, change.clone()));
         try_join_all(changes).await?;
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::stage::Stage;
 /// How many descriptors the host can have, as is usual.
 const DESCRIPTORS: u32 = 1024;
 
-/// A host without attackers: whoever attacks is outside.
+/// A host without attackers: the attacks come from outside.
 const OUTSIDE: Attack = Attack {
     attackers: 0,
     objects: 0,

@@ -30,8 +30,9 @@ impl Start<'_> {
     /// Starts it.
     pub(crate) fn start(&self) -> Result<Host> {
         let code = workspace().join("target/code-cache");
-        let recordings = self.recordings;
-        let recordings = recordings.map(|to| format!("--record-failures={}", to.display()));
+        let recordings = self
+            .recordings
+            .map(|to| format!("--record-failures={}", to.display()));
         let flags: Vec<&str> = PORTS.into_iter().chain(recordings.as_deref()).collect();
         let (config, kubeconfig) = (self.config, self.kubeconfig);
         let binary = host_binary()?;

@@ -78,9 +78,10 @@ impl Stage {
         }
         let plugins = neighbours.plugins()?;
         let account = Account::new(neighbours.namespace(), plugins.folder())?;
-        let limit = match attack.in_1_gib {
-            true => Some(MemoryLimit::of(1 << 30)?),
-            false => None,
+        let limit = if attack.in_1_gib {
+            Some(MemoryLimit::of(1 << 30)?)
+        } else {
+            None
         };
         // As the host asks for it: nobody else's.
         let recordings = tempfile::Builder::new()

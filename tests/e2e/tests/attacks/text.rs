@@ -1,4 +1,4 @@
-//! What a plugin says moves no cursor, forges no line and is no markup: in log, metrics, Events, status and `why`.
+//! What a plugin says moves no cursor, forges no line and is not markup: in log, metrics, Events, status and `why`.
 
 use anyhow::{Result, ensure};
 use k8s_openapi::api::events::v1::Event;

@@ -202,7 +202,7 @@ async fn a_part_of_a_kubeconfig_that_cannot_be_used_is_named() {
         let mut config = config.clone();
         let part = config.pointer_mut(part).unwrap().as_object_mut().unwrap();
         if field == "exec" || field.starts_with("token") {
-            // A client certificate is no reason to leave a token out.
+            // A client certificate does not replace a token.
             part.clear();
         }
         part.insert(field.to_owned(), value);

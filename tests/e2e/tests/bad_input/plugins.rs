@@ -53,7 +53,7 @@ impl Bad {
         self
     }
 
-    /// Any other file that is no document.
+    /// Any other file that is not a document.
     fn file(mut self, name: &str, text: &str, words: &[&str]) -> Self {
         self.plugins = self.plugins.file(name, text).unwrap();
         self.says(name, words);

@@ -1,11 +1,12 @@
 //! That a finalizer of ours comes once and goes with its object.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use futures::StreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use windlass_e2e::{Cluster, DEADLINE, eventually};
 
@@ -36,7 +37,7 @@ impl Finalizers {
                 };
                 let uid = object.metadata.uid.unwrap_or_default();
                 let list = object.metadata.finalizers.unwrap_or_default();
-                let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut notes = notes.lock();
                 let notes = notes.entry(uid).or_default();
                 notes.push(is_there.then_some(list));
             }
@@ -52,7 +53,7 @@ impl Finalizers {
     pub(super) async fn never_were_two_of_ours(self) -> Result<()> {
         let what = format!("every Greeting of {} was seen to go", self.cluster);
         let seen = eventually(DEADLINE, &what, async || {
-            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let seen = self.seen.lock();
             let all_gone = seen.values().all(|lists| lists.last() == Some(&None));
             Ok(all_gone.then(|| seen.clone()))
         })

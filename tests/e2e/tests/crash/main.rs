@@ -9,11 +9,12 @@
 mod finalizers;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use finalizers::Finalizers;
 use kube::api::{DynamicObject, ListParams};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use windlass_e2e::{
     Account, Cluster, DEADLINE, Fault, FaultProxy, Greeter, Host, Plugins, RequestHead,
@@ -162,7 +163,7 @@ impl Stage {
         let victim = host.clone();
         proxy.on_kill(move || {
             // Dropping a host kills it, and waits until it is dead.
-            drop(victim.lock().unwrap_or_else(PoisonError::into_inner).take());
+            drop(victim.lock().take());
         });
         let stage = Self {
             host,
@@ -179,12 +180,12 @@ impl Stage {
         // Always the same: the lease is its own already.
         let identity = &["--identity=crash"];
         let host = Host::run(folder, kubeconfig, &self.cluster.namespace, identity)?;
-        *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(host);
+        *self.host.lock() = Some(host);
         Ok(())
     }
 
     fn host(&self) -> Result<Host> {
-        let host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        let host = self.host.lock();
         host.clone().context("the host is dead")
     }
 

@@ -165,7 +165,7 @@ fn a_difference_is_shown_and_taken_over_if_that_is_asked_for() -> Result<()> {
     ensure!(nobody != STEP, "{STEP}");
     fs::write(&file, &nobody)?;
     let failed = test(home.path(), &["--update"])?;
-    let shown = "step 1: nothing was called: Greeting/default/nobody is not there";
+    let shown = "step 1: nothing was called: Greeting/default/nobody does not exist";
     ensure!(
         failed.status.code() == Some(1) && said(&failed).contains(shown),
         "{}",
@@ -238,7 +238,7 @@ fn what_is_wrong_is_one_clear_error_and_changes_nothing() -> Result<()> {
         ),
         (
             "when: { reconcile: Pod/default/ada }\nthen: { answer: done }\n",
-            "Pod/default/ada is no Greeting, which the plugin reconciles",
+            "Pod/default/ada is not a Greeting, the kind that the plugin reconciles",
         ),
         (
             "given: { objects: [{ apiVersion: x.dev/v1, kind: X, metadata: { name: a } }] }\nwhen: { reconcile: Greeting/default/ada }\nthen: { answer: done }\n",
@@ -246,7 +246,7 @@ fn what_is_wrong_is_one_clear_error_and_changes_nothing() -> Result<()> {
         ),
         (
             "given: { removals: [Greeting/default/bob] }\nwhen: { reconcile: Greeting/default/ada }\nthen: { answer: done }\n",
-            "given: Greeting/default/bob is not there",
+            "given: Greeting/default/bob does not exist",
         ),
         (
             &STEP
@@ -265,9 +265,10 @@ fn what_is_wrong_is_one_clear_error_and_changes_nothing() -> Result<()> {
     for (fixture, want) in cases {
         let home = relay(fixture)?;
         // What is wrong is not taken over.
-        let arguments: &[&str] = match fixture.contains("trap") {
-            true => &["--update"],
-            false => &[],
+        let arguments: &[&str] = if fixture.contains("trap") {
+            &["--update"]
+        } else {
+            &[]
         };
         let failed = test(home.path(), arguments)?;
         let said = said(&failed);

@@ -3,9 +3,10 @@
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
+use parking_lot::Mutex;
 use serde_json::Value;
 use windlass_e2e::{DEADLINE, Dev, eventually, host_binary, windlass_alone, workspace};
 
@@ -52,9 +53,7 @@ impl Terminal {
             let mut piece = [0; 4096];
             while let Ok(length @ 1..) = out.read(&mut piece) {
                 let text = String::from_utf8_lossy(&piece[..length]).into_owned();
-                held.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push_str(&text);
+                held.lock().push_str(&text);
             }
         });
         Ok(Self { script, shown })
@@ -65,10 +64,11 @@ impl Terminal {
             DEADLINE,
             &format!("the terminal shows {text:?}"),
             async || {
-                let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-                match shown.contains(text) {
-                    true => Ok(Some(())),
-                    false => bail!("it shows {shown}"),
+                let shown = self.shown.lock();
+                if shown.contains(text) {
+                    Ok(Some(()))
+                } else {
+                    bail!("it shows {shown}")
                 }
             },
         )

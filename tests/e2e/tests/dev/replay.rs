@@ -158,7 +158,7 @@ async fn what_is_no_recording_is_said_to_be_none() -> Result<()> {
     }
     let (code, said) = replay(&told[0], &[])?;
     ensure!(
-        code == Some(2) && said.contains("it was changed since it was kept"),
+        code == Some(2) && said.contains("the file has changed since the recording"),
         "{said}"
     );
     Ok(())

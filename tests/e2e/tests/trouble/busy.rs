@@ -30,7 +30,7 @@ async fn a_host_goes_on_when_the_api_server_was_away_for_less_than_its_lease() -
     let user = User::begin(&scene.cluster, &proxy).await?;
     proxy.partition();
     let wanted = user.work_for(TROUBLE).await?;
-    // Whoever asks meanwhile is told that, and what is known.
+    // A client that asks meanwhile is told that, and what is known.
     let status = scene.host.serves("status").await?;
     eventually(DEADLINE, "the page says so", async || {
         let (_, page) = ask(&status, "/")?;
@@ -111,7 +111,7 @@ async fn a_busy_api_server_costs_no_lease_and_no_failure() -> Result<()> {
     proxy.set_rules(rules);
     proxy.cut_watches();
     let wanted = user.work_for(TROUBLE).await?;
-    // Whoever waits longer each time does not come ten times.
+    // A host that waits longer each time does not come ten times.
     eventually(DEADLINE, "each informer has asked ten times", async || {
         Ok(kinds
             .iter()

@@ -2,7 +2,7 @@
 //! once another one has the Lease, by the API server's audit log, and the work goes on.
 //!
 //! - A blow lands at a request: there is no moment to hit, and none to miss.
-//! - Whoever dies is replaced by one with another name, as by a Deployment.
+//! - A leader that dies is replaced by one with another name, as by a Deployment.
 //! - `WINDLASS_STRIKES` says how often there is a blow, `WINDLASS_LEASE_SECONDS` how long the Leases last, and
 //!   `WINDLASS_SEED` which blows there are.
 
@@ -255,9 +255,10 @@ impl Crew {
         let freezes = matches!(blow, Blow::Frozen(_) | Blow::Revived(_));
         let is_held = |record: &RequestRecord| record.rule.is_some() && record.upstream.is_some();
         let landed = eventually(DEADLINE, "the blow lands", async || {
-            let landed = match freezes {
-                true => proxy.log().iter().any(is_held),
-                false => proxy.kills() > 0,
+            let landed = if freezes {
+                proxy.log().iter().any(is_held)
+            } else {
+                proxy.kills() > 0
             };
             let gone = !host.is_running() && !proxy.log().iter().any(|it| it.rule.is_some());
             Ok((landed || gone).then_some(landed))

@@ -169,8 +169,10 @@ impl Met {
         } = self;
         let cluster = &scene.cluster;
         let is_met = |head: &RequestHead| !head.path.contains("/events");
-        let rules = faults.iter().enumerate();
-        let rules = rules.map(|(index, fault)| Rule::new("rubbish", is_met, *fault).nth(index + 1));
+        let rules = faults
+            .iter()
+            .enumerate()
+            .map(|(index, fault)| Rule::new("rubbish", is_met, *fault).nth(index + 1));
         proxy.set_rules(rules.chain([Rule::counter("met", is_met)]));
         proxy.cut_watches();
         let old = format!("g{lives}");

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -12,6 +12,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::runtime::Handle;
 use windlass_e2e::{
@@ -20,7 +21,9 @@ use windlass_e2e::{
 use windlass_host::api::{Discovery, Resource};
 use windlass_host::connect::ClusterFlags;
 use windlass_host::connect::connect;
-use windlass_host::informer::{Informers, Notification, Settings, Subscription, Watched};
+use windlass_host::informer::{
+    EventHandler, InformerKey, Informers, Notification, Settings, Subscription,
+};
 use windlass_host::memory::Account;
 use windlass_host::object::{Fields, Key, Object};
 use windlass_host::seams::{Clock, Rng, Seams, Spawn};
@@ -189,9 +192,17 @@ async fn write(maps: &Api<ConfigMap>, dice: &mut fastrand::Rng) -> Result<bool> 
     }
 }
 
+struct Handler(Arc<Mutex<Told>>);
+
+impl EventHandler for Handler {
+    fn on_notification(&self, news: Notification<'_>) {
+        self.0.lock().hear(news);
+    }
+}
+
 impl Informed {
     pub(crate) fn start(informers: &Informers, namespace: &str, selector: &str) -> Self {
-        let watched = Watched {
+        let watched = InformerKey {
             resource: Resource {
                 group: String::new(),
                 version: "v1".to_owned(),
@@ -206,27 +217,14 @@ impl Informed {
             metadata_only: false,
         };
         let told = Arc::<Mutex<Told>>::default();
-        let ears = Arc::clone(&told);
-        let heard = move |news: Notification<'_>| {
-            ears.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .hear(news)
-        };
-        let subscription = informers.subscribe(
-            watched,
-            Fields::default(),
-            Box::new(heard),
-            &Account::unlimited(),
-        );
+        let handler = Box::new(Handler(Arc::clone(&told)));
+        let subscription =
+            informers.subscribe(watched, Fields::default(), handler, &Account::unlimited());
         Self {
             selector: selector.to_owned(),
             subscription,
             told,
         }
-    }
-
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until the store is as the server's list, and judges what was told on the way.
@@ -259,7 +257,7 @@ impl Informed {
             Ok(Some(()))
         })
         .await?;
-        let told = self.told();
+        let told = self.told.lock();
         ensure!(told.wrong.is_empty(), "what was told: {:#?}", told.wrong);
         ensure!(told.held == listed, "what was told does not add up");
         ensure!(listed.len() > 10, "there are only {} objects", listed.len());

@@ -168,7 +168,7 @@ async fn the_sign_of_a_float_is_copied_from_the_last_bytes_of_memory() {
     went_well(&reconciled(Handmade::default().reconcile(&code)).await);
 }
 
-/// CVE-2026-34988: a slot of the pool that is used again shows nothing of whoever had it before.
+/// CVE-2026-34988: a slot of the pool that is used again shows nothing of its user before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slot_that_is_used_again_is_empty() {
     // The last 64 KiB are nobody's: zero before each call, and written to in each.

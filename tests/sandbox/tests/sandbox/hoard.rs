@@ -8,7 +8,7 @@ use windlass_sandbox_tests::{FakeApi, House};
 
 use crate::common::{GOOD, Siege, TIGHT, cluster, tenant, trapped};
 
-/// An end in sight for whoever waits: the one limit here that is meant to be reached.
+/// An end for the test that waits: the one limit here that is meant to be reached.
 const SHORT: Limits = Limits {
     deadline: Duration::from_millis(500),
     ..TIGHT

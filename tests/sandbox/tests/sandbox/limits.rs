@@ -22,7 +22,7 @@ async fn siege(attack: &str, soft: usize) -> Siege {
         ..AMPLE
     };
     let siege = Siege::begin(attack, limits).await;
-    siege.hostile.plugin.bound_account();
+    siege.hostile.plugin.take_over();
     siege
 }
 

@@ -22,4 +22,5 @@ mod limits;
 mod proposals;
 mod secrets;
 mod shares;
+mod swap;
 mod trespass;

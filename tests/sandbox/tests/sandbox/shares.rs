@@ -25,7 +25,7 @@ const USUAL: Limits = Limits {
 /// Changes that the good plugin is to answer.
 const CHANGES: usize = 100;
 
-/// Eight plugins that do `attack` in as many calls as they may have at once, for ever.
+/// Eight plugins that do `attack` in as many calls as they may have at once, forever.
 async fn attackers(house: &House, attack: &str) -> Vec<Tenant> {
     let mut attackers = Vec::new();
     for number in 0..8 {

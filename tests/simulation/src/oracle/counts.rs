@@ -95,9 +95,10 @@ pub(super) fn compare(run: &Evidence, reference: &Reference) -> Vec<Failure> {
     }
     let usual = reference.counts.iter().map(|counts| counts.writes).max();
     let fights = |fault: &Fault| fault.what == What::LeaseDeleted;
-    let fight = match run.faults.iter().any(fights) {
-        true => FIGHT,
-        false => 0,
+    let fight = if run.faults.iter().any(fights) {
+        FIGHT
+    } else {
+        0
     };
     let most = usual.unwrap_or(0) + MORE * (weight(run) + run.lives) + fight;
     if counts.writes > most {

@@ -90,8 +90,10 @@ fn child(
     which: Which,
     primaries: &BTreeMap<String, Primary>,
 ) -> Option<String> {
-    let owner = before.pointer("/metadata/ownerReferences/0");
-    let owner = owner.cloned().unwrap_or_default();
+    let owner = before
+        .pointer("/metadata/ownerReferences/0")
+        .cloned()
+        .unwrap_or_default();
     let Some(primary) = primaries.get(text(&owner, "/uid")) else {
         return Some("it has no primary".to_owned());
     };

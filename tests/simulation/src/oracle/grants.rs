@@ -14,7 +14,7 @@ use crate::run::Evidence;
 use crate::trace::What;
 use crate::world::NAMESPACE;
 
-/// Whoever the hosts are.
+/// The user that the hosts are.
 const HOST: &str = "host";
 
 pub(super) fn judge(run: &Evidence) -> Option<Failure> {

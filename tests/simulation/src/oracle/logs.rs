@@ -3,8 +3,8 @@
 use tracing::Level;
 
 use super::Failure;
-use crate::door::Class;
 use crate::fault::{Fault, What as Fate};
+use crate::network::Class;
 use crate::run::Evidence;
 use crate::trace::What;
 

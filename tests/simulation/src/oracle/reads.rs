@@ -86,8 +86,10 @@ fn missed(
     let until = run.stable;
     let foreign = past
         .writes(kind)
-        .filter(|write| write.revision <= until && key_of(write) == pass.key && !is_of_host(write));
-    let foreign = foreign.map(|write| write.revision).max().unwrap_or(0);
+        .filter(|write| write.revision <= until && key_of(write) == pass.key && !is_of_host(write))
+        .map(|write| write.revision)
+        .max()
+        .unwrap_or(0);
     // Two changes that come to nothing wake nobody if the first is never heard of.
     let seen = number(&pass.version);
     if seen < foreign && !past.is_same(kind, &pass.key, seen, until) {
@@ -99,7 +101,8 @@ fn missed(
             return Some(text);
         }
     }
-    // What is or was owned wakes its owner, whoever reads it. A part that was applied wakes who applied it.
+    // What is or was owned wakes its owner, even if nobody reads it. A part that was applied wakes the
+    // key that applied it.
     let state = past.state(until);
     let manager = manager(run, uid);
     let mut concerned = state.filter(|(_, write)| {
@@ -218,8 +221,10 @@ fn back(run: &Evidence) -> Option<Failure> {
 fn leader(run: &Evidence) -> String {
     let mut leases = run.history.iter().rev();
     let lease = leases.find(|it| it.place.plural == "leases" && it.revision <= run.stable);
-    let lease = lease.and_then(|record| record.after.as_ref());
-    let lease = lease.map(|entry| entry.value()).unwrap_or_default();
+    let lease = lease
+        .and_then(|record| record.after.as_ref())
+        .map(|entry| entry.value())
+        .unwrap_or_default();
     text(&lease, "/spec/holderIdentity").to_owned()
 }
 

@@ -1,7 +1,7 @@
 //! O12: failures are counted as they should be, and deletions wait for nobody.
 //!
 //! - A failure counts once for each retry, however many events come meanwhile; a new generation begins again;
-//!   a server that asks for patience is no failure.
+//!   a server that asks for patience is not a failure.
 //! - A primary that is being deleted is never protected, and its pass never waits with the rest of a list.
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use windlass_apiserver::history::Record;
 use super::Failure;
 use crate::run::Evidence;
 
-/// Whether a write is one of those that go on for ever, or that nobody's state is.
+/// Whether a write is one of those that go on forever, or that nobody's state is.
 pub(super) fn is_exempt(record: &Record) -> bool {
     ["leases", "events"].contains(&record.place.plural.as_str())
 }

@@ -1,7 +1,7 @@
 //! Each fault alone, wherever it can happen in a Greeting's life.
 
-use windlass_simulation::door::Class;
 use windlass_simulation::fault::{Fault, What};
+use windlass_simulation::network::Class;
 use windlass_simulation::run::Case;
 
 use crate::life::sent;

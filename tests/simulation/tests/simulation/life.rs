@@ -1,7 +1,7 @@
 //! A host dies at every write of a Greeting's life.
 
-use windlass_simulation::door::Class;
 use windlass_simulation::fault::{Fault, What};
+use windlass_simulation::network::Class;
 use windlass_simulation::run::Case;
 use windlass_simulation::suite::judge_all;
 

@@ -165,7 +165,7 @@ fn a_version_that_was_resumed_can_be_stopped_while_the_next_one_is_let_in() {
     });
 }
 
-/// The version that runs holds more than both have room for: that is no fault of the next one.
+/// The version that runs holds more than both have room for: that is not a fault of the next one.
 #[test]
 fn a_version_that_finds_no_room_beside_the_one_that_runs_is_tried_again() {
     play(async |world| {
@@ -192,7 +192,7 @@ fn a_version_that_finds_no_room_beside_the_one_that_runs_is_tried_again() {
     });
 }
 
-/// What comes without being asked for, such as the objects of a watch, counts up to the hard limit.
+/// Memory that the plugin did not ask for, such as the objects of a watch, counts up to the hard limit.
 #[test]
 fn a_plugin_is_stopped_one_mebibyte_above_its_hard_limit_and_not_one_below_it() {
     const MIB: usize = 1 << 20;

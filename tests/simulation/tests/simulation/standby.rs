@@ -132,11 +132,13 @@ impl Host {
 
     /// What it has asked the API server for since `from`, but for what concerns Leases.
     pub(crate) fn asked(&self, world: &World, from: usize) -> Vec<(&'static str, String)> {
-        let asked = self.lines(world, from).into_iter();
-        let asked = asked.filter_map(|line| match line.what {
-            Happened::Request { verb, uri, .. } => Some((verb, uri)),
-            Happened::Log(_) | Happened::Deed(_) => None,
-        });
+        let asked = self
+            .lines(world, from)
+            .into_iter()
+            .filter_map(|line| match line.what {
+                Happened::Request { verb, uri, .. } => Some((verb, uri)),
+                Happened::Log(_) | Happened::Deed(_) => None,
+            });
         asked.filter(|(_, uri)| !uri.contains("/leases/")).collect()
     }
 

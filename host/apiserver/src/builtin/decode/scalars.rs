@@ -24,7 +24,7 @@ pub(super) enum Misfit {
 }
 
 impl Misfit {
-    /// A value that is no such number.
+    /// A value that is not such a number.
     pub(super) fn of(value: &Value, go: &str) -> Self {
         let word = match value {
             Value::Number(number) => format!("number {number}"),

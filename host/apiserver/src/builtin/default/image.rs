@@ -14,7 +14,7 @@ pub(super) fn pull_policy(reference: &str) -> &'static str {
         Some((last, tag)) => (last, Some(tag)),
         None => (name.get(after_slash..).unwrap_or_default(), None),
     };
-    // What is no reference has no tag, not even the latest.
+    // What is not a reference has no tag, not even the latest.
     let is_plain = |letter: char| {
         letter.is_ascii_lowercase() || letter.is_ascii_digit() || "._-".contains(letter)
     };

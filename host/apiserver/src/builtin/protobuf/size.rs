@@ -1,6 +1,6 @@
 //! How long an object is in protobuf, as the real server keeps it.
 //!
-//! - Go writes every field that is no pointer, list or map, also if it is empty.
+//! - Go writes every field that is not a pointer, list or map, also if it is empty.
 
 use prost::encoding::{encoded_len_varint, key_len};
 use serde_json::{Map, Value};

@@ -286,7 +286,7 @@ pub(super) fn not_above_all(share: &Spot<'_>, causes: &mut Causes) {
     }
 }
 
-/// A text that is no share counts as the number that it is, or as none.
+/// A text that is not a share counts as the number that it is, or as none.
 fn amount(share: &Spot<'_>) -> i64 {
     let text = share.text();
     let digits = if names::percent(text).is_empty() {

@@ -43,7 +43,7 @@ pub(super) fn removed(holder: &mut Value, key: &str) -> Result<Value, String> {
     }
 }
 
-/// Why a text is no place in a list.
+/// Why a text is not a place in a list.
 pub(super) enum Misplaced {
     NoNumber(String),
     Outside(String),
@@ -77,7 +77,7 @@ pub(super) fn unescape(part: &str) -> String {
     part.replace("~1", "/").replace("~0", "~")
 }
 
-/// What Go says of a text that is no number.
+/// What Go says of a text that is not a number.
 fn atoi_error(text: &str) -> String {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,7 +1,7 @@
 //! What is wrong with a rule before it ever runs: names that nobody has declared, fields that the schema
 //! does not have, comparisons of different types, and a result of the wrong type.
 //!
-//! - This is no type checker: where it does not know a type, it takes everything for right. What it finds,
+//! - This is not a type checker: where it does not know a type, it takes everything for right. What it finds,
 //!   the real server finds as well, in the same words.
 //! - The parser does not say where in the text an expression stands, so the place is named that has the same
 //!   words, counted from the first.

@@ -348,7 +348,7 @@ fn bound<'a>(name: &str, scope: Outer<'a>) -> Outer<'a> {
     std::iter::successors(scope, |scope| scope.outer).find(|scope| scope.name == name)
 }
 
-/// What an optional holds; nothing if a value is no optional.
+/// What an optional holds; nothing if a value is not an optional.
 fn optional(value: &Cel) -> Option<Option<&Cel>> {
     match value {
         Cel::Opaque(held) => held

@@ -178,7 +178,7 @@ fn judge(call: &Call<'_>, scale: &Value, old: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Does something as whoever writes the Scale.
+/// Does something as the writer of the Scale.
 fn as_writer<T>(
     writing: &Writing<'_>,
     manager: &str,

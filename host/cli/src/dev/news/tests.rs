@@ -1,9 +1,9 @@
 use super::*;
 use windlass_host::controller::Record;
 use windlass_host::object::Key;
-use windlass_host::view::{Difference, End, Wrote};
+use windlass_host::view::{Difference, WriteOutcome, Wrote};
 
-fn wrote(name: &str, end: End) -> Wrote {
+fn wrote(name: &str, end: WriteOutcome) -> Wrote {
     Wrote {
         kind: "ConfigMap".into(),
         key: Key::new(Some("n"), name),
@@ -39,25 +39,25 @@ fn a_pass_is_told_by_what_it_did_to_fields() {
     let default = field(".spec.type", None, Some("\"ClusterIP\""));
     let with_defaults = Wrote {
         followed: vec![default; 5],
-        ..wrote("made", End::Created(vec![made]))
+        ..wrote("made", WriteOutcome::Created(vec![made]))
     };
     let not_read = Wrote {
         unread: vec![field(".status.phase", None, Some("\"Ready\""))],
-        ..wrote("sent", End::Changed(Vec::new()))
+        ..wrote("sent", WriteOutcome::Changed(Vec::new()))
     };
     record.journal.writes = vec![
         with_defaults,
         not_read,
-        wrote("changed", End::Changed(vec![more])),
-        wrote("same", End::Changed(Vec::new())),
-        wrote("gone", End::Deleted),
+        wrote("changed", WriteOutcome::Changed(vec![more])),
+        wrote("same", WriteOutcome::Changed(Vec::new())),
+        wrote("gone", WriteOutcome::Deleted),
     ];
-    let (tone, verb, text) = pass(&record).said();
+    let (tone, verb, text) = pass(&record).message();
     assert_eq!((tone, verb), (Tone::Good, "Reconcile"));
     let want = "Greeting/n/ada    3 ms  4 writes
 + ConfigMap/n/made
     data.text: \"Hello, Ada!\"
-    because of it:
+    as a result:
       spec.type: \"ClusterIP\"
       spec.type: \"ClusterIP\"
       spec.type: \"ClusterIP\"
@@ -80,14 +80,14 @@ fn a_failure_is_told_with_what_the_guest_said_and_when_it_is_tried_again() {
         next: Some(Duration::from_millis(20)),
         ..Record::settled()
     };
-    let (tone, verb, text) = pass(&record).said();
+    let (tone, verb, text) = pass(&record).message();
     assert_eq!((tone, verb), (Tone::Bad, "Failed"));
     let want = "error: it trapped\n  panicked at src/lib.rs:14\n  note\nattempt 3; it is tried again in 20 ms";
     assert!(text.ends_with(want), "{text}");
     let News::Pass { pass: before, .. } = pass(&record) else {
         unreachable!()
     };
-    let (_, _, again) = pass(&record).said_after(Some(&before));
+    let (_, _, again) = pass(&record).message_after(Some(&before));
     assert_eq!(
         again,
         "Greeting/n/ada  the same again; attempt 3; it is tried again in 20 ms"
@@ -96,7 +96,7 @@ fn a_failure_is_told_with_what_the_guest_said_and_when_it_is_tried_again() {
         next: None,
         ..record
     };
-    let (_, _, text) = pass(&terminal).said();
+    let (_, _, text) = pass(&terminal).message();
     assert!(
         text.ends_with("not tried again before something changes"),
         "{text}"
@@ -107,8 +107,8 @@ fn a_failure_is_told_with_what_the_guest_said_and_when_it_is_tried_again() {
 fn many_fields_are_counted() {
     let fields = (0..20).map(|n| field(&format!(".f{n}"), None, Some("1")));
     let mut record = Record::settled();
-    record.journal.writes = vec![wrote("made", End::Created(fields.collect()))];
-    let (_, _, text) = pass(&record).said();
+    record.journal.writes = vec![wrote("made", WriteOutcome::Created(fields.collect()))];
+    let (_, _, text) = pass(&record).message();
     assert!(text.ends_with("    f7: 1\n    and 12 more"), "{text}");
 }
 
@@ -125,18 +125,18 @@ fn what_is_not_granted_in_the_document_is_said() {
         command: "windlass grants --write x".into(),
         problems: words(problems),
     };
-    let (tone, _, text) = granted(&[], &[], &[]).said();
+    let (tone, _, text) = granted(&[], &[], &[]).message();
     assert_eq!(
         (tone, &*text),
         (Tone::Good, "jobs: create\npowerful: jobs: they run")
     );
-    let (tone, _, text) = granted(&["create jobs"], &["- { a: b }"], &[]).said();
+    let (tone, _, text) = granted(&["create jobs"], &["- { a: b }"], &[]).message();
     assert_eq!(tone, Tone::Warning);
     assert!(
-        text.ends_with("would refuse it for: create jobs\n`windlass grants --write x` adds this to spec.grants of plugin.yaml:\n- { a: b }"),
+        text.ends_with("plugin.yaml: plugin greeter needs what is not granted: create jobs; `windlass run` would not start it\n`windlass grants --write x` adds this to spec.grants of plugin.yaml:\n- { a: b }"),
         "{text}"
     );
-    let (tone, _, text) = granted(&[], &[], &["spec.grants[0]: no"]).said();
+    let (tone, _, text) = granted(&[], &[], &["spec.grants[0]: no"]).message();
     assert_eq!(tone, Tone::Warning);
     assert!(
         text.ends_with("\nplugin.yaml: spec.grants[0]: no"),
@@ -156,7 +156,7 @@ fn each_is_a_document_that_names_its_event() {
         before: Some("sha256:fedcba9876543210".into()),
     };
     assert_eq!(
-        swapped.said().2,
+        swapped.message().2,
         "p  sha256:fedcba987654 -> sha256:0123456789ab"
     );
     assert_eq!(serde_json::to_value(swapped).unwrap()["event"], "running");
@@ -174,13 +174,13 @@ fn a_child_that_changes_its_owner_is_told_apart() {
         owner("uid", "\"1\"", "\"2\""),
     ];
     record.journal.writes = vec![
-        wrote("child", End::Changed(fields)),
+        wrote("child", WriteOutcome::Changed(fields)),
         wrote(
             "other",
-            End::Changed(vec![owner("blockOwnerDeletion", "true", "false")]),
+            WriteOutcome::Changed(vec![owner("blockOwnerDeletion", "true", "false")]),
         ),
     ];
-    let (_, _, text) = pass(&record).said();
+    let (_, _, text) = pass(&record).message();
     let want = "~ ConfigMap/n/child
     it has another owner now: kind \"Greeting\" -> \"Salute\", uid \"1\" -> \"2\"
 ";
@@ -196,7 +196,7 @@ fn what_is_left_behind_is_told_with_what_deletes_it() {
             namespace: namespace.map(str::to_owned),
             name: name.to_owned(),
         };
-        News::left(object, "kubectl --context c").said().2
+        News::remains(object, "kubectl --context c").message().2
     };
     let left = |kind: &str, namespace: Option<&str>| named(kind, namespace, "a");
     // A name that RBAC allows, and a shell would read.

@@ -1,6 +1,6 @@
 //! A write of a pass, as lines for people.
 
-use windlass_host::why::{FieldAnswer, Written};
+use windlass_host::why::{FieldAnswer, WriteAnswer};
 
 /// So many fields of one write are shown.
 const FIELDS: usize = 8;
@@ -10,12 +10,12 @@ const FOLLOWED: usize = 3;
 const OWNERS: &str = ".metadata.ownerReferences[";
 
 /// Whether it is known that a write changed something, or failed, or may have changed what the plugin does not read.
-pub(super) fn has_effect(wrote: &&Written) -> bool {
+pub(super) fn has_effect(wrote: &&WriteAnswer) -> bool {
     !matches!(&*wrote.end, "same" | "unseen") || !wrote.unread.is_empty()
 }
 
 /// What a write did, for people: the object, and its fields.
-pub(super) fn lines(wrote: &Written) -> Vec<String> {
+pub(super) fn lines(wrote: &WriteAnswer) -> Vec<String> {
     let mark = match &*wrote.end {
         "created" => '+',
         "deleted" => '-',
@@ -27,7 +27,7 @@ pub(super) fn lines(wrote: &Written) -> Vec<String> {
     lines.extend(owner_change(wrote));
     lines.extend(field_lines(&wrote.fields, FIELDS, "    "));
     if !wrote.followed.is_empty() {
-        lines.push("    because of it:".to_owned());
+        lines.push("    as a result:".to_owned());
         lines.extend(field_lines(&wrote.followed, FOLLOWED, "      "));
     }
     if !wrote.unread.is_empty() {
@@ -56,7 +56,7 @@ fn field_lines(fields: &[FieldAnswer], most: usize, indent: &str) -> Vec<String>
 }
 
 /// Says that an object had an owner, and has another one.
-fn owner_change(wrote: &Written) -> Option<String> {
+fn owner_change(wrote: &WriteAnswer) -> Option<String> {
     let parts = wrote.fields.iter().filter_map(|field| {
         let path = field.path.strip_prefix(OWNERS)?;
         let (_, part) = path.split_once("].")?;

@@ -48,9 +48,9 @@ impl Definition {
         let Some(definition) = found.pop() else {
             match wanted {
                 Some(kind) => {
-                    bail!("{shown}: no CustomResourceDefinition of a kind {kind} is there")
+                    bail!("{shown}: there is no CustomResourceDefinition of kind {kind}")
                 }
-                None => bail!("{shown}: no CustomResourceDefinition is there"),
+                None => bail!("{shown}: there is no CustomResourceDefinition"),
             }
         };
         if !found.is_empty() {
@@ -61,16 +61,17 @@ impl Definition {
         }
         let Some((kind, schema)) = kind(&definition) else {
             bail!(
-                "{shown}: this CustomResourceDefinition is not whole: it needs spec.group, spec.scope, spec.names with kind and plural, and a version that is served"
+                "{shown}: this CustomResourceDefinition is incomplete: it needs spec.group, spec.scope, spec.names with kind and plural, and a version that is served"
             );
         };
         for name in [&kind.kind, &kind.group, &kind.plural, &kind.singular] {
             check_text(name).map_err(|wrong| anyhow!("{shown}: {wrong}"))?;
         }
         let fields = fields(&schema);
-        let fields = match fields.is_empty() {
-            true => String::new(),
-            false => serde_saphyr::to_string(&fields).map_err(|error| anyhow!("{error}"))?,
+        let fields = if fields.is_empty() {
+            String::new()
+        } else {
+            serde_saphyr::to_string(&fields).map_err(|error| anyhow!("{error}"))?
         };
         Ok(Self { text, kind, fields })
     }
@@ -177,13 +178,19 @@ fn a_number(schema: &Value) -> Value {
     let step = bound("multipleOf")
         .filter(|step| *step > 0.0)
         .unwrap_or(1.0);
-    let least = bound("minimum").map(|least| match is("exclusiveMinimum") {
-        true => least + step,
-        false => least,
+    let least = bound("minimum").map(|least| {
+        if is("exclusiveMinimum") {
+            least + step
+        } else {
+            least
+        }
     });
-    let most = bound("maximum").map(|most| match is("exclusiveMaximum") {
-        true => most - step,
-        false => most,
+    let most = bound("maximum").map(|most| {
+        if is("exclusiveMaximum") {
+            most - step
+        } else {
+            most
+        }
     });
     let mut number = 1.0_f64.max(least.unwrap_or(1.0));
     number = number.min(most.unwrap_or(number));
@@ -321,10 +328,10 @@ spec:
             (
                 &*two,
                 Some("Pod"),
-                "no CustomResourceDefinition of a kind Pod is there",
+                "there is no CustomResourceDefinition of kind Pod",
             ),
-            ("kind: Pod\n", None, "no CustomResourceDefinition is there"),
-            ("kind: CustomResourceDefinition\n", None, "is not whole"),
+            ("kind: Pod\n", None, "there is no CustomResourceDefinition"),
+            ("kind: CustomResourceDefinition\n", None, "is incomplete"),
             (&*quoted, None, "YAML reads On without quotes"),
             ("a: [", None, "crd.yaml:1"),
         ] {

@@ -5,16 +5,17 @@ use windlass_host::text::is_dns_label;
 /// What YAML without quotes reads as a boolean or as null, in small letters.
 const WORDS: [&str; 9] = ["y", "yes", "n", "no", "true", "false", "on", "off", "null"];
 
-/// Refuses a name that is no text in YAML without quotes. Names are written in small letters too.
+/// Refuses a name that is not a text in YAML without quotes. Names are written in small letters too.
 pub(super) fn check_text(name: &str) -> Result<(), String> {
     let is_word = WORDS.iter().any(|word| name.eq_ignore_ascii_case(word));
     let is_number = name.starts_with(|first: char| first.is_ascii_digit());
     let is_number = is_number && name.parse::<f64>().is_ok();
-    match is_word || is_number {
-        true => Err(format!(
+    if is_word || is_number {
+        Err(format!(
             "YAML reads {name} without quotes as a boolean, null or a number: choose another name"
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

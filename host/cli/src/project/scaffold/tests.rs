@@ -163,8 +163,8 @@ fn what_is_there_is_left_alone_and_a_failure_leaves_nothing() {
         draft.make(folder, &Rng::seeded(1))
     };
     let error = make(&folder).unwrap_err().to_string();
-    assert!(error.contains("is there already"), "{error}");
-    // A file is nothing that a folder can be made in, whoever asks.
+    assert!(error.contains("exists already"), "{error}");
+    // No folder can be made in a file, not even by root.
     fs::write(home.path().join("file"), "").unwrap();
     let error = format!("{:#}", make(&home.path().join("file/taken")).unwrap_err());
     assert!(error.starts_with("cannot make the folder"), "{error}");

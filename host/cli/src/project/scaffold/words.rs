@@ -72,9 +72,10 @@ impl Kind {
     fn variable(&self) -> &str {
         let singular = &*self.singular;
         let is_word = singular.chars().all(|c| c.is_ascii_lowercase());
-        match is_word && !TAKEN.split_whitespace().any(|taken| taken == singular) {
-            true => singular,
-            false => "resource",
+        if is_word && !TAKEN.split_whitespace().any(|taken| taken == singular) {
+            singular
+        } else {
+            "resource"
         }
     }
 
@@ -113,9 +114,10 @@ impl<'a> Words<'a> {
             .extension()
             .is_some_and(|end| end == "rs" || end == "js");
         let named = self.replaced(&path.to_string_lossy(), false, "");
-        let indent = match path.starts_with("tests") {
-            true => "      ",
-            false => "",
+        let indent = if path.starts_with("tests") {
+            "      "
+        } else {
+            ""
         };
         (named.into(), self.replaced(text, is_source, indent))
     }

@@ -61,7 +61,7 @@ fn details() -> PluginDetails {
 }
 
 /// What the screen shows, line by line.
-fn shown(screen: &Screen) -> String {
+fn screen_text(screen: &Screen) -> String {
     let mut terminal = Terminal::new(TestBackend::new(120, 14)).unwrap();
     terminal.draw(|frame| draw(screen, frame)).unwrap();
     let buffer = terminal.backend().buffer().clone();
@@ -80,7 +80,7 @@ fn press(screen: &mut Screen, code: KeyCode) -> Next {
 #[test]
 fn from_all_plugins_to_one_to_an_object_and_back() {
     let mut screen = Screen::new(status());
-    let overview = shown(&screen);
+    let overview = screen_text(&screen);
     for line in [
         "windlass 0.1.0 on host_1, up 3 min",
         "a.yaml: no YAML",
@@ -91,13 +91,13 @@ fn from_all_plugins_to_one_to_an_object_and_back() {
         assert!(overview.contains(line), "{line:?} is not in\n{overview}");
     }
     assert_eq!(press(&mut screen, KeyCode::Char('s')), Next::Nothing);
-    let sorted = shown(&screen);
+    let sorted = screen_text(&screen);
     let at = |name: &str| sorted.find(&format!("\n{name}  running"));
     assert!(at("busy") < at("calm"), "{sorted}");
     assert_eq!(press(&mut screen, KeyCode::Enter), Next::Look);
     assert_eq!(screen.view(), &View::Plugin("busy".into()));
     screen.takes(Ok(Asked::Plugin(Box::new(details()))));
-    let one = shown(&screen);
+    let one = screen_text(&screen);
     for line in [
         "busy   running, 7 passes, 0 failed, 0 objects fail now, 2 are paused",
         "FAILING  n/ada   3 ms  1         20 s  no luck",
@@ -117,7 +117,7 @@ fn from_all_plugins_to_one_to_an_object_and_back() {
     screen.takes(Ok(Asked::Object(
         "Greeting/n/bob\nSTATE      all is done\n".into(),
     )));
-    assert!(shown(&screen).contains("STATE      all is done"));
+    assert!(screen_text(&screen).contains("STATE      all is done"));
     assert_eq!(press(&mut screen, KeyCode::Esc), Next::Look);
     assert_eq!(screen.selected, 1, "one comes back to where one was");
     press(&mut screen, KeyCode::Esc);
@@ -129,7 +129,7 @@ fn from_all_plugins_to_one_to_an_object_and_back() {
 fn what_is_known_stays_when_the_host_gives_no_answer() {
     let mut screen = Screen::new(status());
     screen.takes(Err("no host answers".into()));
-    let shown_then = shown(&screen);
+    let shown_then = screen_text(&screen);
     assert!(
         shown_then.contains("no host answers") && shown_then.contains("calm"),
         "{shown_then}"

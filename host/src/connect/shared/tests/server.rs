@@ -23,7 +23,7 @@ use tokio::io::DuplexStream;
 use tokio::sync::{oneshot, watch};
 use tower::{BoxError, Service};
 
-use super::Shared;
+use super::SharedConnections;
 
 /// What the server does with the connections that it has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,8 +73,8 @@ impl Server {
         }
     }
 
-    pub(super) fn shared(&self) -> Shared<Self> {
-        Shared::new(self.clone(), Uri::from_static("https://server"))
+    pub(super) fn shared(&self) -> SharedConnections<Self> {
+        SharedConnections::new(self.clone(), Uri::from_static("https://server"))
     }
 
     pub(super) fn welcome(&self, welcome: Welcome) {

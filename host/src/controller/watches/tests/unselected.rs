@@ -5,8 +5,8 @@ use crate::informer::tests::{config_maps, key};
 use crate::memory::Account;
 use crate::object::{ApplyScope, Key};
 use crate::selector::LabelSelector;
-use crate::view::tests::{Woken, outlook};
-use crate::view::{Sent, WatchSpec};
+use crate::view::tests::{Woken, watch_spec};
+use crate::view::{SentWrite, WatchSpec};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -25,29 +25,31 @@ impl Selects {
         let (view, woken) = Woken::by(WatchSpec {
             selects: true,
             watches_unselected: true,
-            ..outlook(resource.clone())
+            ..watch_spec(resource.clone())
         });
         world.create("a").await;
-        let selected = Watched {
+        let selected = InformerKey {
             label_selector: Some("app=a".into()),
             ..config_maps()
         };
         let scope = Scope::Namespaces(vec!["default".into()]);
-        let told = Arc::downgrade(&view);
         let informers = subscribe(
             &world.informers,
             (&selected, Fields::default()),
             &scope,
-            || heard(&told, &resource),
+            &ViewHandler {
+                view: Arc::downgrade(&view),
+                watched: ForView::Resource(resource.clone()),
+            },
             &Account::unlimited(),
         );
         for informer in &informers {
             world.within(informer.synced()).await;
         }
         view.watch(resource, scope.clone(), informers);
-        let unselected = Unselected {
+        let unselected = UnselectedWatch {
             wanted: view.wants_unselected(),
-            watched: Watched {
+            watched: InformerKey {
                 metadata_only: true,
                 ..config_maps()
             },
@@ -183,13 +185,15 @@ async fn an_own_write_outside_the_selector_wakes_only_others() {
         let write = it
             .view
             .write(&resource, &key("copy"), &key("a"), ApplyScope::Whole);
-        let object = match whole {
-            true => it.world.create("copy").await,
-            false => it.world.change("copy", "part").await,
+        let object = if whole {
+            it.world.create("copy").await
+        } else {
+            it.world.change("copy", "part").await
         };
-        match whole {
-            true => write.answered(&object, &Sent::NOTHING),
-            false => write.answered_in_part(&object),
+        if whole {
+            write.answered(&object, &SentWrite::NOTHING)
+        } else {
+            write.answered_in_part(&object)
         }
         assert_eq!(it.woken().await, "", "the echo");
     }
@@ -224,7 +228,7 @@ async fn a_child_of_the_same_kind_wakes_its_owner() {
     let answer = it.send("POST", "", &child).await;
     write.answered(
         &crate::object::Object::new(&answer).unwrap(),
-        &Sent::NOTHING,
+        &SentWrite::NOTHING,
     );
     it.woken().await;
     it.send("DELETE", "/child", &Value::Null).await;

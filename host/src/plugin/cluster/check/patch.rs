@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{LARGEST, check_size, invalid, reserved};
 use crate::plugin::bindings::cluster::{Error, PatchType};
 
-/// Operations of a JSON patch at most; the API server takes 10,000, but what needs them is no patch.
+/// Operations of a JSON patch at most; the API server takes 10,000, but what needs them is not a patch.
 const OPERATIONS: usize = 1_000;
 
 /// How deep JSON may be nested, as its parser has it.
@@ -25,7 +25,7 @@ impl Patch {
     /// Reads a patch.
     ///
     /// # Errors
-    /// It is no patch of its type.
+    /// It is not a patch of its type.
     pub(in crate::plugin::cluster) fn parse(kind: PatchType, text: &str) -> Result<Self, Error> {
         check_size("patch", text)?;
         let value: Value = serde_json::from_str(text)

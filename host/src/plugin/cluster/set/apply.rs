@@ -6,12 +6,12 @@
 use serde_json::{Map, Value};
 
 use super::super::read::uri;
-use super::super::write::Meant;
-use super::super::{Call, Target, Writes};
+use super::super::write::ApplyTarget;
+use super::super::{Call, Target, WriteMode};
 use super::member::{self, Standing};
 use crate::api::Request;
-use crate::bugs::{self, Bug};
-use crate::events::{About, Note, Severity};
+use crate::bugs::bug;
+use crate::events::{Event, Regarding, Severity};
 use crate::grants::Access;
 use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::Error;
@@ -35,7 +35,7 @@ impl Call {
             .and_then(|metadata| metadata.get("uid")?.as_str())
             .map(str::to_owned);
         // Only this one, if the guest names one, or has read one.
-        let expected = said.or_else(|| self.seen(target).map(|seen| seen.uid.clone()));
+        let expected = said.or_else(|| self.seen_version(target).map(|seen| seen.uid.clone()));
         let mut there = self.look(target).await?;
         for _ in 0..=RACES {
             let uid = there.as_ref().map(|there| there.metadata.uid.to_string());
@@ -46,10 +46,10 @@ impl Call {
             if expected.is_some() && expected != uid {
                 return Err(Error::Conflict);
             }
-            member::mark(&mut object, &self.primary, &self.door.plugin, adopted)?;
-            let meant = uid.clone().map_or(Meant::New, Meant::This);
-            let extent = ApplyScope::of(&object);
-            let applied = self.send_apply(target, object.clone(), extent, meant);
+            member::mark(&mut object, &self.primary, &self.cluster.plugin, adopted)?;
+            let meant = uid.clone().map_or(ApplyTarget::New, ApplyTarget::This);
+            let apply_scope = ApplyScope::of(&object);
+            let applied = self.send_apply(target, object.clone(), apply_scope, meant);
             match applied.await {
                 Err(Error::Conflict) => {}
                 answer => return answer,
@@ -69,13 +69,14 @@ impl Call {
         &mut self,
         target: &Target,
     ) -> Result<Option<Object>, Error> {
-        if self.door.writes == Writes::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return self.there(target).await;
         }
-        let view = &self.door.view;
-        match view.holds(&target.resource, &target.key) {
-            true => Ok(view.get(&target.resource, &target.key)),
-            false => self.look_at_server(target).await,
+        let view = &self.cluster.view;
+        if view.holds(&target.resource, &target.key) {
+            Ok(view.get(&target.resource, &target.key))
+        } else {
+            self.look_at_server(target).await
         }
     }
 
@@ -90,14 +91,14 @@ impl Call {
 
     /// Whether the object is, or is going to be, one that was adopted.
     fn check_standing(&mut self, target: &Target, there: &Object) -> Result<bool, Error> {
-        let standing = member::standing(there, &self.primary, &self.door.plugin);
+        let standing = member::standing(there, &self.primary, &self.cluster.plugin);
+        bug!(SetsTakeWhatIsThere, return Ok(false));
         match standing {
-            _ if bugs::is(Bug::SetsTakeWhatIsThere) => Ok(false),
             Standing::Member | Standing::Left => Ok(member::is_adopted(&there.metadata)),
             Standing::Foreign if self.may_adopt(target) => Ok(true),
             Standing::Foreign | Standing::Controlled(_) => {
-                let why = member::refusal(&standing, &self.door.plugin);
-                self.tell_conflict(target, there, &why);
+                let why = member::refusal(&standing, &self.cluster.plugin);
+                self.report_conflict(target, there, &why);
                 Err(Error::Conflict)
             }
         }
@@ -112,28 +113,28 @@ impl Call {
             name: Some(&target.key.name),
         };
         let home = self.primary.key.namespace.as_deref();
-        self.door.grants.allow_adoption(&access, home)
+        self.cluster.grants.allow_adoption(&access, home)
     }
 
     /// Says in the log, in an Event and to `why` which object is in the way. The key runs again when that changes.
-    fn tell_conflict(&mut self, target: &Target, there: &Object, why: &str) {
+    fn report_conflict(&mut self, target: &Target, there: &Object, why: &str) {
         let (resource, key) = (&target.resource, &target.key);
         let text = clean(&format!("{} {key} {why}", resource.kind), TEXT);
-        let (view, own) = (&self.door.view, &self.primary.key);
+        let (view, own) = (&self.cluster.view, &self.primary.key);
         // Without room to remember it, the key waits for its retry.
         let _ = view.reads_one(own, &resource.api_version(), &resource.kind, key);
         view.conflicts(own, &text);
         if self.may_remark() {
-            let (plugin, object) = (&*self.door.plugin, self.primary.to_string());
+            let (plugin, object) = (&*self.cluster.plugin, self.primary.to_string());
             tracing::warn!(plugin, object, "conflict in the set: {text}");
         }
-        if self.door.writes == Writes::Captured {
+        if self.cluster.writes == WriteMode::Captured {
             return;
         }
-        self.door.events.publish(Note {
-            plugin: self.door.plugin.clone(),
+        self.cluster.events.publish(Event {
+            plugin: self.cluster.plugin.clone(),
             regarding: self.primary.about(),
-            related: Some(About {
+            related: Some(Regarding {
                 api_version: resource.api_version(),
                 kind: resource.kind.clone(),
                 key: key.clone(),

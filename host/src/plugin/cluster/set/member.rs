@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::check::invalid;
 use super::super::{Primary, Target};
 use crate::api::group_of;
-use crate::object::{ADOPTED_LABEL, Metadata, Object, Owner, Parts, SET_LABEL, manager_of};
+use crate::object::{ADOPTED_LABEL, Metadata, Object, Owner, RawFields, SET_LABEL, manager_of};
 use crate::plugin::bindings::cluster::Error;
 
 /// What an object that is there is to the set of a primary.
@@ -132,9 +132,10 @@ pub(in crate::plugin::cluster) fn label(
         return invalid("metadata.labels is not an object".into());
     };
     labels.insert(SET_LABEL.into(), plugin.into());
-    match adopted {
-        true => labels.insert(ADOPTED_LABEL.into(), "true".into()),
-        false => labels.remove(ADOPTED_LABEL),
+    if adopted {
+        labels.insert(ADOPTED_LABEL.into(), "true".into())
+    } else {
+        labels.remove(ADOPTED_LABEL)
     };
     Ok(())
 }
@@ -144,8 +145,8 @@ pub(super) fn release(object: &Object, primary: &Primary) -> Value {
     let metadata = &object.metadata;
     let text = object.json.text();
     // Only the owners: a tree of all of it may be too deep or too large.
-    let owners = Parts::of(&text).and_then(|parts| {
-        let metadata = Parts::within(parts.get("metadata")?)?;
+    let owners = RawFields::of(&text).and_then(|parts| {
+        let metadata = RawFields::within(parts.get("metadata")?)?;
         serde_json::from_str(metadata.get("ownerReferences")?.get()).ok()
     });
     let mut others: Vec<Value> = owners.unwrap_or_default();

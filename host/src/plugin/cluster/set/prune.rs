@@ -6,21 +6,24 @@ use super::super::read::{form, uri};
 use super::super::retry::Repeat;
 use super::super::write::object_of;
 use super::super::{Call, Target};
-use super::{Name, member, whole};
+use super::{ObjectName, member, whole};
 use crate::api::{Request, Resource};
-use crate::bugs::{self, Bug};
-use crate::events::{Note, Severity};
+use crate::bugs::bug;
+use crate::events::{Event, Severity};
 use crate::grants::{Access, Scope};
 use crate::object::{ApplyScope, Object, manager_of};
 use crate::plugin::bindings::cluster::{DeleteOptions, Error, SetError};
-use crate::view::{Saw, Sent};
+use crate::view::{Saw, SentWrite};
 
 /// How often a child is looked at again that others change.
 const RACES: u32 = 5;
 
 impl Call {
     /// Deletes what is in the set no more; nothing as long as the host may have overlooked something.
-    pub(super) async fn prune(&mut self, members: &BTreeSet<Name>) -> Result<(), Vec<SetError>> {
+    pub(super) async fn prune(
+        &mut self,
+        members: &BTreeSet<ObjectName>,
+    ) -> Result<(), Vec<SetError>> {
         let Some(kinds) = self.prunable(members).await.map_err(whole)? else {
             return Ok(());
         };
@@ -41,9 +44,9 @@ impl Call {
     /// once it is.
     async fn prunable(
         &mut self,
-        members: &BTreeSet<Name>,
+        members: &BTreeSet<ObjectName>,
     ) -> Result<Option<Vec<(Resource, Option<String>)>>, Error> {
-        let view = self.door.view.clone();
+        let view = self.cluster.view.clone();
         // Before anything is looked at: what is seen from now on runs the key.
         view.run_when_watched(&self.primary.key);
         let (mut kinds, mut overlooked) = (Vec::new(), false);
@@ -57,7 +60,7 @@ impl Call {
                 Some(resource) => resource,
                 None => {
                     let waits = self.waits();
-                    let found = self.door.discovery.by_plural(group, plural).await;
+                    let found = self.cluster.discovery.by_plural(group, plural).await;
                     drop(waits);
                     match found {
                         Ok(Some(resource)) => resource,
@@ -72,7 +75,7 @@ impl Call {
                 kinds.push((resource.clone(), place));
             }
         }
-        if overlooked && !bugs::is(Bug::ListsAreNotWaitedFor) {
+        if bug!(ListsAreNotWaitedFor, overlooked, false) {
             return Ok(None);
         }
         view.forget_waiting(&self.primary.key);
@@ -84,7 +87,7 @@ impl Call {
 
     /// Where children of a kind can be that the plugin watches.
     fn places(&self, resource: &Resource) -> Vec<Option<String>> {
-        let grants = &self.door.grants;
+        let grants = &self.cluster.grants;
         let watch = |namespace: Option<&str>| {
             let access = Access {
                 verb: "watch",
@@ -108,9 +111,9 @@ impl Call {
     fn former(
         &self,
         kinds: &[(Resource, Option<String>)],
-        members: &BTreeSet<Name>,
+        members: &BTreeSet<ObjectName>,
     ) -> Vec<(Target, Object)> {
-        let view = &self.door.view;
+        let view = &self.cluster.view;
         let mut former = Vec::new();
         for (resource, namespace) in kinds {
             // By their owner, which is indexed: a plugin has as many members as all its primaries together.
@@ -120,7 +123,7 @@ impl Call {
                 kind: resource.kind.clone(),
                 namespace: namespace.clone(),
                 owner: Some(self.primary.uid.clone()),
-                selector: member::selector(&self.door.plugin),
+                selector: member::selector(&self.cluster.plugin),
                 count: objects.len(),
             };
             view.saw(&self.primary.key, saw);
@@ -138,15 +141,16 @@ impl Call {
     }
 
     fn is_former(&self, object: &Object) -> bool {
-        member::is_in_set_of(object, &self.primary, &self.door.plugin)
+        member::is_in_set_of(object, &self.primary, &self.cluster.plugin)
     }
 
     /// Deletes the very version that was found to be in the set no more, or releases it if it was adopted, and
     /// looks again if somebody changed it.
     async fn prune_one(&mut self, target: &Target, mut former: Object) -> Result<(), Error> {
-        let verb = match member::is_adopted(&former.metadata) {
-            true => "patch",
-            false => "delete",
+        let verb = if member::is_adopted(&former.metadata) {
+            "patch"
+        } else {
+            "delete"
         };
         let access = Access {
             verb,
@@ -156,15 +160,16 @@ impl Call {
             name: Some(&target.key.name),
         };
         let home = self.primary.key.namespace.as_deref();
-        if !self.door.grants.allow(&access, home) {
+        if !self.cluster.grants.allow(&access, home) {
             self.say_kept(&target.resource.to_string(), verb);
             return Ok(());
         }
         let mut races = 0;
         loop {
-            let pruned = match member::is_adopted(&former.metadata) {
-                true => self.release_one(target, &former).await,
-                false => self.delete_one(target, &former).await,
+            let pruned = if member::is_adopted(&former.metadata) {
+                self.release_one(target, &former).await
+            } else {
+                self.delete_one(target, &former).await
             };
             match pruned {
                 Ok(()) | Err(Error::NotFound) => return Ok(()),
@@ -198,18 +203,18 @@ impl Call {
 
     /// Lets an adopted object go: it stays, without the set's label and owner.
     async fn release_one(&mut self, target: &Target, former: &Object) -> Result<(), Error> {
-        let manager = manager_of(&self.door.plugin);
+        let manager = manager_of(&self.cluster.plugin);
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let uri = format!("{}?{parameters}", uri(target, None)?);
         let patch = member::release(former, &self.primary);
         let (resource, key) = (&target.resource, &target.key);
-        let view = self.door.view.clone();
+        let view = self.cluster.view.clone();
         let write = view.write(resource, key, &self.primary.key, ApplyScope::Rest);
         let request = Request::merge_patch(uri, &patch);
         let answer = self
             .send_write("release a former child", request, Repeat::Harmless)
             .await?;
-        let sent = Sent {
+        let sent = SentWrite {
             object: &patch,
             answer: answer.get(),
             manager: &manager,
@@ -220,8 +225,8 @@ impl Call {
 
     /// Says on the primary that children stay that a set would have taken away.
     fn say_kept(&self, what: &str, verb: &str) {
-        self.door.events.publish(Note {
-            plugin: self.door.plugin.clone(),
+        self.cluster.events.publish(Event {
+            plugin: self.cluster.plugin.clone(),
             regarding: self.primary.about(),
             related: None,
             severity: Severity::Warning,

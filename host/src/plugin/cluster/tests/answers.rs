@@ -19,7 +19,7 @@ async fn told(answers: &[ApiError]) -> (Vec<Error>, Journal) {
     let answers = answers.iter();
     let errors = answers.map(|answer| call.failed("do it", answer)).collect();
     let key = call.primary().key.clone();
-    (errors, world.door.view.ends(&key))
+    (errors, world.cluster.view.ends(&key))
 }
 
 #[tokio::test(start_paused = true)]
@@ -36,7 +36,7 @@ async fn a_field_that_the_schema_does_not_know_is_named() {
     assert!(text.contains(field), "{text}");
     assert_eq!(call.traffic().requests, 1, "no use to try again");
     let key = call.primary().key.clone();
-    assert_eq!(world.door.view.ends(&key).failed, [text]);
+    assert_eq!(world.cluster.view.ends(&key).failed, [text]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,7 +89,7 @@ async fn what_no_line_was_left_for_is_logged_in_the_next_call() {
         for error in &refused {
             call.failed("do it", error);
         }
-        let (view, key) = (&world.door.view, &call.primary().key);
+        let (view, key) = (&world.cluster.view, &call.primary().key);
         let news = [
             view.denied(key, "get pods"),
             view.denied(key, &lacks),
@@ -140,5 +140,5 @@ async fn an_answer_about_a_secret_is_told_without_its_values() {
     let error = call.failed("do it", &answer(422, "Invalid", "it is hunter2"));
     assert!(matches!(error, Error::Invalid(text) if text == "it is hunter2"));
     let key = call.primary().key.clone();
-    assert_eq!(world.door.view.ends(&key).failed, ["it is hidden"]);
+    assert_eq!(world.cluster.view.ends(&key).failed, ["it is hidden"]);
 }

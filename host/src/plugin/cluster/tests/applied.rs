@@ -120,7 +120,7 @@ async fn a_field_that_somebody_forced_away_is_taken_back() {
     let ours = map(&json!({ "a": "1" }));
     apply(&world, &ours).await;
     let path = format!("{MAP}?fieldManager=them&force=true");
-    // The same value is no quarrel: both own it then.
+    // The same value is not a quarrel: both own it then.
     world
         .somebody("PATCH", &path, &map(&json!({ "a": "1" })))
         .await;
@@ -168,7 +168,7 @@ async fn a_field_that_a_new_version_drops_goes_also_after_a_restart() {
     assert_eq!(apply(&world, &kept).await, 1);
     assert_eq!(world.read(MAP).await.unwrap()["data"], json!({ "a": "1" }));
     assert_eq!(apply(&world, &kept).await, 0);
-    // What is not known is sent; it changes nothing, so it is no write.
+    // What is not known is sent; it changes nothing, so it is not a write.
     let world = world.restarted().await;
     assert_eq!(apply(&world, &kept).await, 1);
     assert_eq!(world.writes().len(), 2);
@@ -246,16 +246,17 @@ async fn what_others_did_during_an_apply_that_changed_nothing_runs_the_key_again
                 "metadata": { "name": "ada", "namespace": "default", "uid": primary.uid },
                 "status": { "text": "Hello" },
             });
-            match status {
-                true => call.apply_status(ready.to_string()).await,
-                false => call.apply(page.to_string()).await,
+            if status {
+                call.apply_status(ready.to_string()).await
+            } else {
+                call.apply(page.to_string()).await
             }
             .unwrap();
         };
         apply(&world).await;
         // This one does not know what it applied, so it sends.
         let world = world.restarted().await;
-        world.woken.lock().unwrap().clear();
+        world.woken.lock().clear();
         world.server.faults().switch_on(Switch {
             name: "slow".to_owned(),
             on: Matcher {
@@ -269,10 +270,16 @@ async fn what_others_did_during_an_apply_that_changed_nothing_runs_the_key_again
             fault: Fault::Late(Duration::from_secs(2)),
         });
         let other = async {
-            world.door.api.clock().sleep(Duration::from_secs(1)).await;
-            let path = match status {
-                true => "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada",
-                false => MAP,
+            world
+                .cluster
+                .api
+                .clock()
+                .sleep(Duration::from_secs(1))
+                .await;
+            let path = if status {
+                "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada"
+            } else {
+                MAP
             };
             let theirs = json!({ "metadata": { "annotations": { "theirs": "1" } } });
             world.somebody("PATCH", path, &theirs).await;
@@ -280,7 +287,7 @@ async fn what_others_did_during_an_apply_that_changed_nothing_runs_the_key_again
         futures::future::join(apply(&world), other).await;
         refresh(&world).await;
         let ada = world.call().await.primary().key.clone();
-        let woken = world.woken.lock().unwrap().clone();
+        let woken = world.woken.lock().clone();
         assert!(woken.contains(&ada), "{plural}: {woken:?}");
     }
 }

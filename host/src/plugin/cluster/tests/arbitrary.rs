@@ -12,7 +12,7 @@ use crate::memory::{Bounds, Budget};
 use crate::plugin::bindings::{clock, cluster, config, events, log, metrics};
 use crate::plugin::limiter::Limiter;
 use crate::plugin::redact::Redactor;
-use crate::plugin::sandbox::State;
+use crate::plugin::sandbox::SandboxState;
 use crate::plugin::shares::Shares;
 use crate::plugin::{Cancel, wasi};
 use wasmtime::component::ResourceTable;
@@ -270,7 +270,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 /// What the imports of one call work on.
 #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
-fn state(call: Call, account: &Account) -> State {
+fn state(call: Call, account: &Account) -> SandboxState {
     let (wasi, _) = wasi::context(start(), [0; 32]);
     let seams = Seams {
         clock: Clock::starting_at(start()),
@@ -278,7 +278,7 @@ fn state(call: Call, account: &Account) -> State {
         spawn: Spawn::inline(tokio::runtime::Handle::current()),
     };
     let share = Shares::new(1, &seams).join("greeter".into(), &Limits::default());
-    State {
+    SandboxState {
         wasi,
         table: ResourceTable::new(),
         sleeps: crate::plugin::wasi::Sleeps::default(),
@@ -298,7 +298,7 @@ fn state(call: Call, account: &Account) -> State {
 }
 
 /// Calls one import. An error is a trap.
-async fn call(state: &mut State, import: &str, any: &Arbitrary) -> wasmtime::Result<()> {
+async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmtime::Result<()> {
     let subresources = ["status", "scale", "", "exec", "..", "token", "eviction"];
     let subresource = any.text(&subresources);
     match import {
@@ -377,7 +377,7 @@ async fn no_import_panics_or_traps_whatever_it_is_given_and_a_run_keeps_little()
         }
         let journal = format!(
             "{:?}",
-            world.door.view.ends(&Key::new(Some("default"), "ada"))
+            world.cluster.view.ends(&Key::new(Some("default"), "ada"))
         );
         assert!(
             journal.len() <= JOURNAL,

@@ -4,7 +4,7 @@ use windlass_apiserver::faults::{Fault, Matcher, Switch};
 use windlass_apiserver::request::route::Verb;
 
 use super::*;
-use crate::view::End;
+use crate::view::WriteOutcome;
 
 #[tokio::test(start_paused = true)]
 async fn what_exists_already_is_not_overwritten() {
@@ -64,11 +64,11 @@ async fn a_creation_is_told_as_one_also_of_a_kind_that_is_not_watched() {
     });
     call.create(service.to_string()).await.unwrap();
     call.apply(service.to_string()).await.unwrap();
-    let writes = world.door.view.ends(&call.primary().key).writes;
+    let writes = world.cluster.view.ends(&call.primary().key).writes;
     assert!(
         matches!(
             (&writes[0].end, &writes[1].end),
-            (End::Created(_), End::Unseen)
+            (WriteOutcome::Created(_), WriteOutcome::Unseen)
         ),
         "{writes:?}"
     );

@@ -20,13 +20,13 @@ async fn world() -> World {
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": reads, "namespaces": ["shared"] },
     ]);
     let grants = Grants::new(serde_json::from_value(grants).unwrap()).unwrap();
-    Arc::get_mut(&mut world.door).unwrap().grants = grants;
+    Arc::get_mut(&mut world.cluster).unwrap().grants = grants;
     world
 }
 
 /// Who is woken when the ConfigMap of this name is made, changed and deleted.
 async fn woken(world: &World, namespace: &str, name: &str) -> Vec<Key> {
-    world.woken.lock().unwrap().clear();
+    world.woken.lock().clear();
     let resource = world.resource("v1", "ConfigMap").await;
     let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
     let map = format!("{maps}/{name}");
@@ -43,7 +43,7 @@ async fn woken(world: &World, namespace: &str, name: &str) -> Vec<Key> {
         world.somebody(method, path, body).await;
         world.refresh(&resource).await;
     }
-    let mut woken = std::mem::take(&mut *world.woken.lock().unwrap());
+    let mut woken = std::mem::take(&mut *world.woken.lock());
     woken.dedup();
     woken
 }
@@ -80,7 +80,7 @@ async fn a_denied_get_wakes_nobody() {
             let got = call.get(target, None, Consistency::Stored).await;
             let key = call.primary().key.clone();
             if settles {
-                world.door.view.settles(&key);
+                world.cluster.view.settles(&key);
             }
             let woken = woken(&world, namespace, name).await;
             if allowed {
@@ -110,7 +110,7 @@ async fn a_denied_list_wakes_nobody() {
         let mut call = world.call().await;
         let got = call.list(list(namespace, selector)).await;
         let key = call.primary().key.clone();
-        world.door.view.settles(&key);
+        world.cluster.view.settles(&key);
         let woken = woken(&world, namespace.unwrap_or("other"), "victim").await;
         if allowed {
             assert_eq!(got.unwrap(), [""; 0]);
@@ -150,7 +150,7 @@ async fn what_names_no_object_is_not_tracked_either() {
             "{got:?}"
         );
     }
-    world.woken.lock().unwrap().clear();
+    world.woken.lock().clear();
     let deployments = "/apis/apps/v1/namespaces/default/deployments";
     let labels = json!({ "app": "victim" });
     let deployment = json!({
@@ -163,5 +163,5 @@ async fn what_names_no_object_is_not_tracked_either() {
     world.somebody("POST", deployments, &deployment).await;
     let resource = world.resource("apps/v1", "Deployment").await;
     world.refresh(&resource).await;
-    assert_eq!(*world.woken.lock().unwrap(), []);
+    assert_eq!(*world.woken.lock(), []);
 }

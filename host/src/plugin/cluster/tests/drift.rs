@@ -26,15 +26,15 @@ async fn write(world: &World, name: &str, by: By, data: &Value) {
         }
     };
     answer.unwrap();
-    world.door.view.ends(&call.primary().key);
-    world.door.view.settles(&call.primary().key);
+    world.cluster.view.ends(&call.primary().key);
+    world.cluster.view.settles(&call.primary().key);
 }
 
 /// The names of those who were woken since the last time.
 async fn woken(world: &World) -> Vec<String> {
     let maps = world.resource("v1", "ConfigMap").await;
     world.refresh(&maps).await;
-    let mut woken = std::mem::take(&mut *world.woken.lock().unwrap());
+    let mut woken = std::mem::take(&mut *world.woken.lock());
     woken.sort();
     woken.dedup();
     woken.iter().map(|key| key.name.to_string()).collect()
@@ -97,7 +97,7 @@ async fn of_two_keys_that_share_an_object_a_change_runs_the_one_whose_part_it_is
     assert_eq!(woken(&world).await, ["ada", "bob"]);
 }
 
-/// As the contract says of `trigger` and of `fields`: both are about the primary itself, whoever wrote what of it.
+/// As the contract says of `trigger` and of `fields`: both are about the primary itself, without regard to the writer.
 #[tokio::test(start_paused = true)]
 async fn a_changed_status_runs_its_author_unless_the_plugin_says_that_this_is_no_news() {
     let spec: &'static [&'static str] = &[".spec"];
@@ -146,7 +146,7 @@ async fn a_key_that_is_gone_is_not_run_for_what_it_left_and_takes_no_memory() {
     write(&world, "ada", By::Apply, &json!({ "a": "1" })).await;
     assert!(account.used() > before, "its manager is remembered");
     let ada = world.call().await.primary().key.clone();
-    world.door.view.forgets(&ada);
+    world.cluster.view.forgets(&ada);
     assert_eq!(account.used(), before);
     woken(&world).await;
     somebody_sets(&world, &json!({ "a": "2" })).await;

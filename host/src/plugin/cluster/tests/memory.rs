@@ -44,11 +44,11 @@ fn is_limit(error: &Error) -> bool {
     matches!(error, Error::Other(text) if text.contains("spec.limits.hostMemory"))
 }
 
-/// What is refused is no tree before: `refused` counts it, and what is denied is not even counted.
+/// What is refused is not a tree before: `refused` counts it, and what is denied is not even counted.
 #[tokio::test]
 async fn an_object_that_makes_a_large_tree_is_refused_by_its_text() {
     let world = world(64).await;
-    let account = world.door.account.clone();
+    let account = world.cluster.account.clone();
     let mut call = world.call().await;
     let map = bomb("ConfigMap", "v1");
     let set = call.apply_set(vec![map.clone()]).await.unwrap_err();
@@ -70,7 +70,7 @@ async fn an_object_that_makes_a_large_tree_is_refused_by_its_text() {
 #[tokio::test]
 async fn what_is_not_granted_is_denied_before_it_is_looked_at() {
     let world = world(64).await;
-    let account = world.door.account.clone();
+    let account = world.cluster.account.clone();
     let mut call = world.call().await;
     let secret = bomb("Secret", "v1");
     let set = call.apply_set(vec![secret.clone()]).await.unwrap_err();
@@ -89,7 +89,7 @@ async fn what_is_not_granted_is_denied_before_it_is_looked_at() {
 #[tokio::test]
 async fn nothing_is_kept_of_a_read_that_is_not_granted() {
     let world = world(64).await;
-    let (account, view) = (world.door.account.clone(), world.door.view.clone());
+    let (account, view) = (world.cluster.account.clone(), world.cluster.view.clone());
     let mut call = world.call().await;
     for (api_version, kind) in [("v1", "Secret"), ("made.up/v1", "Thing"), ("v1", "Made/Up")] {
         let target = reference(api_version, kind, "x");
@@ -111,7 +111,7 @@ async fn nothing_is_kept_of_a_read_that_is_not_granted() {
 #[tokio::test]
 async fn tracked_reads_count_for_as_long_as_they_are_kept() {
     let world = world(32).await;
-    let (account, view) = (world.door.account.clone(), world.door.view.clone());
+    let (account, view) = (world.cluster.account.clone(), world.cluster.view.clone());
     let primary = world.call().await.primary().key.clone();
     let mut call = world.call().await;
     let long = "x".repeat(60);
@@ -142,7 +142,7 @@ async fn tracked_reads_count_for_as_long_as_they_are_kept() {
 #[tokio::test]
 async fn a_large_list_is_asked_for_in_parts_and_ends_at_its_limit() {
     let world = world(64).await;
-    let account = world.door.account.clone();
+    let account = world.cluster.account.clone();
     let maps = "/api/v1/namespaces/default/configmaps";
     for number in 0..24 {
         let data = json!({ "fill": "x".repeat(1_000_000) });
@@ -170,7 +170,7 @@ async fn a_large_list_is_asked_for_in_parts_and_ends_at_its_limit() {
 #[tokio::test]
 async fn an_answer_counts_whatever_was_asked_for() {
     let world = world(64).await;
-    let account = world.door.account.clone();
+    let account = world.cluster.account.clone();
     let large = json!({ "fill": "x".repeat(1_000_000) });
     let maps = "/api/v1/namespaces/default/configmaps";
     world
@@ -206,7 +206,7 @@ async fn a_plugin_above_its_limit_can_delete_what_it_has_made() {
     let mut call = world.call().await;
     let map = config_map("made", &json!({ "key": "value" })).to_string();
     call.create(map).await.unwrap();
-    let mut stores = world.door.account.charge();
+    let mut stores = world.cluster.account.charge();
     stores.set(65 * MIB);
     let target = reference("v1", "ConfigMap", "made");
     call.delete(target, NO_OPTIONS).await.unwrap();

@@ -36,7 +36,7 @@ pub(super) const CONFLICT: &str = "Error::Conflict";
 /// What `why` says of the conflicts of the last call about `ada`.
 async fn said(world: &World) -> Vec<String> {
     let key = Key::new(Some("default"), "ada");
-    world.door.view.ends(&key).conflicts
+    world.cluster.view.ends(&key).conflicts
 }
 
 #[tokio::test(start_paused = true)]
@@ -99,7 +99,7 @@ async fn a_conflict_is_an_event_and_is_looked_at_again_when_the_object_goes() {
     world.somebody("POST", MAPS, &made).await;
     refresh(&world).await;
     set(&world, &["a"]).await.unwrap_err();
-    let clock = world.door.api.clock();
+    let clock = world.cluster.api.clock();
     clock.sleep(std::time::Duration::from_secs(1)).await;
     let events = world
         .read("/apis/events.k8s.io/v1/namespaces/default/events")
@@ -121,12 +121,12 @@ async fn a_conflict_is_an_event_and_is_looked_at_again_when_the_object_goes() {
         event["note"],
         "ConfigMap default/a is controlled by ReplicaSet web: choose another name for the child, or delete one of the two"
     );
-    world.woken.lock().unwrap().clear();
+    world.woken.lock().clear();
     world
         .somebody("DELETE", &format!("{MAPS}/a"), &Value::Null)
         .await;
     refresh(&world).await;
-    let woken = world.woken.lock().unwrap().clone();
+    let woken = world.woken.lock().clone();
     assert_eq!(woken, [Key::new(Some("default"), "ada")]);
     set(&world, &["a"]).await.unwrap();
 }
@@ -286,7 +286,7 @@ async fn with_adopt_what_another_object_controls_is_a_conflict_all_the_same() {
 #[tokio::test(start_paused = true)]
 async fn a_smoke_test_finds_the_same_conflicts() {
     let smoke = Setting {
-        writes: Writes::Captured,
+        writes: WriteMode::Captured,
         ..Setting::default()
     };
     let world = World::new().await.set(smoke).await;

@@ -140,7 +140,7 @@ fn deployment() -> Value {
 #[tokio::test(start_paused = true)]
 async fn no_write_of_a_call_wakes_it_and_anybody_elses_does() {
     let world = World::new().await;
-    world.woken.lock().unwrap().clear();
+    world.woken.lock().clear();
     let mut call = world.call().await;
     call.apply_set(vec![deployment().to_string()])
         .await
@@ -169,7 +169,7 @@ async fn no_write_of_a_call_wakes_it_and_anybody_elses_does() {
             let resource = world.resource(api_version, kind).await;
             world.refresh(&resource).await;
         }
-        std::mem::take(&mut *world.woken.lock().unwrap())
+        std::mem::take(&mut *world.woken.lock())
     };
     assert_eq!(refresh().await, []);
     let scale = "/apis/apps/v1/namespaces/default/deployments/web/scale";

@@ -87,7 +87,7 @@ async fn world() -> World {
     world
 }
 
-/// Once, twice and for ever: what comes of each write under `fault`, and how often it was done.
+/// Once, twice and forever: what becomes of each write under `fault`, and how often it was done.
 async fn under(given: Fault, expected: &[(Writes, &str, usize)]) {
     for (kind, outcome, done) in expected {
         let world = world().await;

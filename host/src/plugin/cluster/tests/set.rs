@@ -92,7 +92,7 @@ async fn what_leaves_the_set_is_deleted_and_nothing_else() {
         names(&world).await,
         ["applied", "b", "bobs", "created", "marked"]
     );
-    let (view, ada) = (&world.door.view, call.primary().key.clone());
+    let (view, ada) = (&world.cluster.view, call.primary().key.clone());
     view.begins(&ada);
     set(&world, &[]).await.unwrap();
     let reads = view.ends(&ada).reads;
@@ -166,15 +166,9 @@ async fn nothing_is_deleted_before_everything_is_seen_and_then_the_key_runs_agai
         "as if all were well"
     );
     assert_eq!(names(&world).await, ["a", "b"]);
-    world.woken.lock().unwrap().clear();
+    world.woken.lock().clear();
     world.watch("v1", "ConfigMap").await;
-    let woken: Vec<_> = world
-        .woken
-        .lock()
-        .unwrap()
-        .iter()
-        .map(Key::to_string)
-        .collect();
+    let woken: Vec<_> = world.woken.lock().iter().map(Key::to_string).collect();
     assert!(woken.contains(&"default/ada".to_owned()), "{woken:?}");
     set(&world, &["a"]).await.unwrap();
     assert_eq!(names(&world).await, ["a"]);
@@ -197,7 +191,7 @@ async fn a_kind_that_may_not_be_deleted_gives_an_event_and_no_silence() {
     });
     set_for(&world, "bob", &[service]).await.unwrap();
     world
-        .door
+        .cluster
         .api
         .clock()
         .sleep(std::time::Duration::from_secs(1))
@@ -355,7 +349,7 @@ async fn a_smoke_test_applies_no_set_and_deletes_nothing() {
     let world = World::new().await;
     set(&world, &["a", "b"]).await.unwrap();
     let smoke = Setting {
-        writes: Writes::Captured,
+        writes: WriteMode::Captured,
         ..Setting::default()
     };
     let world = world.set(smoke).await;

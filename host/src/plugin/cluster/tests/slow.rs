@@ -10,7 +10,7 @@ use crate::plugin::waited::Waited;
 #[tokio::test(start_paused = true)]
 async fn the_wait_for_an_answer_counts_also_if_none_comes_in_time() {
     let world = World::new().await;
-    let clock = world.door.api.clock();
+    let clock = world.cluster.api.clock();
     let second = Duration::from_secs;
     let waited = Waited::new(clock);
     let mut call = world.call().await.waiting(waited.clone());

@@ -1,7 +1,7 @@
 //! What is told of the writes of a call.
 
 use super::*;
-use crate::view::{End, Wrote};
+use crate::view::{WriteOutcome, Wrote};
 
 /// `end path before after`, one line for each field of each write; `because of it` for those that were not sent, and `sent`
 /// for those that are not read.
@@ -10,12 +10,12 @@ fn told(writes: &[Wrote]) -> Vec<String> {
     let mut lines = Vec::new();
     for wrote in writes {
         let end = match &wrote.end {
-            End::Created(_) => "created",
-            End::Changed(_) => "changed",
-            End::Unseen => "unseen",
-            End::Deleted => "deleted",
-            End::NotDeleted => "not deleted",
-            End::Failed => "failed",
+            WriteOutcome::Created(_) => "created",
+            WriteOutcome::Changed(_) => "changed",
+            WriteOutcome::Unseen => "unseen",
+            WriteOutcome::Deleted => "deleted",
+            WriteOutcome::NotDeleted => "not deleted",
+            WriteOutcome::Failed => "failed",
         };
         lines.push(format!("{end} {}", wrote.key.name));
         let applied = wrote.end.differences().iter().map(|field| ("", field));
@@ -42,7 +42,7 @@ async fn the_edit_of_a_user_is_no_write_of_the_plugin() {
     // The plugin's store may not show that yet.
     let object = config_map("shared", &json!({ "plugin": "2" }));
     call.apply(object.to_string()).await.unwrap();
-    let writes = world.door.view.ends(&call.primary().key).writes;
+    let writes = world.cluster.view.ends(&call.primary().key).writes;
     let want = [
         "created shared",
         r#"  .data.plugin - "1""#,
@@ -73,7 +73,7 @@ async fn a_patch_is_told_by_what_was_sent() {
     ]);
     let patched = call.patch(target(), None, PatchType::Json, operations.to_string());
     patched.await.unwrap();
-    let writes = world.door.view.ends(&call.primary().key).writes;
+    let writes = world.cluster.view.ends(&call.primary().key).writes;
     let want = [
         "changed shared",
         r#"  .data.a "1" "2""#,
@@ -98,7 +98,7 @@ async fn a_delete_is_told_once_also_of_a_kind_that_is_not_watched() {
         name: "role".into(),
     };
     call.delete(role.clone(), NO_OPTIONS).await.unwrap();
-    // Nothing is there any more: that is no failure.
+    // Nothing is there any more: that is not a failure.
     let again = call.delete(role, NO_OPTIONS).await;
     assert!(matches!(again, Err(Error::NotFound)), "{again:?}");
     let kept = config_map("kept", &json!({}));
@@ -108,7 +108,7 @@ async fn a_delete_is_told_once_also_of_a_kind_that_is_not_watched() {
     world.somebody("PATCH", path, &holds).await;
     let kept = reference("v1", "ConfigMap", "kept");
     call.delete(kept, NO_OPTIONS).await.unwrap();
-    let writes = world.door.view.ends(&call.primary().key).writes;
+    let writes = world.cluster.view.ends(&call.primary().key).writes;
     let ends: Vec<_> = told(&writes)
         .into_iter()
         .filter(|line| !line.starts_with(' '))

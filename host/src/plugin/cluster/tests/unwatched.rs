@@ -55,7 +55,7 @@ async fn a_member_of_a_kind_that_is_not_watched_is_applied_by_itself_and_stays_o
         ours["metadata"]["labels"],
         json!({ "windlass.dev/set": "greeter" })
     );
-    // To the next set it is no stranger, after a restart either.
+    // To the next set it is not a stranger, after a restart either.
     let world = world.restarted().await;
     set_for(&world, "ada", &[service("ours", 83)])
         .await

@@ -1,4 +1,4 @@
-//! What many Secrets hold and what is no secret by itself: it is not looked for in other texts.
+//! What many Secrets hold and what is not a secret by itself: it is not looked for in other texts.
 
 /// Values of many Secrets, in lower case. A password is not among them, however bad it is.
 const WORDS: [&str; 36] = [
@@ -45,7 +45,7 @@ const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const DASHES: &str = "-----";
 
-/// Whether a value is no secret: a very common word, or a boundary line of PEM.
+/// Whether a value is not a secret: a very common word, or a boundary line of PEM.
 pub(super) fn is_common(value: &str) -> bool {
     let value = value.trim();
     WORDS.iter().any(|word| value.eq_ignore_ascii_case(word)) || is_boundary(value)

@@ -12,7 +12,7 @@
 //!
 //! - What one row finds is looked into again, up to [`LEVELS`] times: base64 of `user:password` in a string of JSON.
 //! - Very common words and the boundary lines of PEM are not looked for ([`common`](super::common) says which).
-//! - Parts that a row cuts out of a text count from [`PART`] bytes on: a shorter one is no secret by itself.
+//! - Parts that a row cuts out of a text count from [`PART`] bytes on: a shorter one is not a secret by itself.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -25,7 +25,7 @@ use crate::text::{clean, visible};
 
 /// How often what was found is looked into again.
 const LEVELS: usize = 4;
-/// A line, or a part of one, that is shorter (in bytes) is no secret.
+/// A line, or a part of one, that is shorter (in bytes) is not a secret.
 const PART: usize = 6;
 /// More strings, or more bytes of them, are too many to look for.
 const MOST: usize = 10_000;

@@ -83,7 +83,7 @@ impl Search {
     }
 
     /// The text with words in their place. Where characters that nobody sees stand within a string, the text is
-    /// answered without those: whoever shows it removes them, and joins the string again.
+    /// answered without those: the code that shows it removes them, and joins the string again.
     pub(super) fn replace(&self, text: &str) -> String {
         let replaced = self.replaced(text);
         if let Cow::Owned(visible) = visible(&replaced) {
@@ -108,8 +108,9 @@ impl Search {
             found.push(Found { at, is_base64 });
             true
         });
-        let apart = self.words(text.as_bytes());
-        let apart = apart.filter(|at| stands_apart(text.as_bytes(), at));
+        let apart = self
+            .words(text.as_bytes())
+            .filter(|at| stands_apart(text.as_bytes(), at));
         found.extend(apart.map(|at| Found {
             at,
             is_base64: false,
@@ -117,7 +118,7 @@ impl Search {
         let mut replaced = String::with_capacity(text.len());
         let mut done = 0;
         for Found { at, is_base64 } in joined(found) {
-            // A string that is no text may end within a letter.
+            // A string that is not text may end within a letter.
             let from = text.floor_char_boundary(at.start);
             let to = text.ceil_char_boundary(at.end);
             replaced.push_str(text.get(done..from).unwrap_or_default());
@@ -172,7 +173,7 @@ impl Search {
     /// Where base64 stands for a text that holds one of them.
     fn base64(&self, text: &[u8]) -> Vec<Found> {
         let is_base64 = true;
-        let runs = Runs { text, from: 0 };
+        let runs = Base64Runs { text, from: 0 };
         let holds =
             runs.filter(|run| self.is_in(text.get(run.clone()).unwrap_or_default(), LEVELS));
         holds.map(|at| Found { at, is_base64 }).collect()
@@ -190,7 +191,7 @@ impl Search {
             });
             // What is beside it may be letters that were no base64.
             is_there = is_there || self.words(&decoded).next().is_some();
-            let mut inner = Runs {
+            let mut inner = Base64Runs {
                 text: &decoded,
                 from: 0,
             };
@@ -254,12 +255,12 @@ fn is_letter(byte: u8) -> bool {
 }
 
 /// The parts of a text that may be base64: letters of it, also over more than one line, and padding.
-struct Runs<'a> {
+struct Base64Runs<'a> {
     text: &'a [u8],
     from: usize,
 }
 
-impl Iterator for Runs<'_> {
+impl Iterator for Base64Runs<'_> {
     type Item = Range<usize>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Each of them, and its reason.
-pub(super) fn situations() -> Vec<(Reason, Facts, Truth)> {
+pub(super) fn situations() -> Vec<(Reason, ObjectState, LiveObject)> {
     let labels = BTreeMap::from([("app", "other")]);
     let paused = json!({ "annotations": { "windlass.dev/paused": "true" } });
     let held_and_paused = json!({
@@ -18,71 +18,71 @@ pub(super) fn situations() -> Vec<(Reason, Facts, Truth)> {
         finalizer: finalizer.map(str::to_owned),
         children: child(),
     };
-    let stray = |metadata: &Value| {
-        facts(|facts| {
-            facts.sight = Sight::Stray(object(metadata));
-            facts.label_selector = Some("app=web".into());
-            facts.children = child();
+    let unselected = |metadata: &Value| {
+        state(|state| {
+            state.cache = CacheState::Unselected(object(metadata));
+            state.label_selector = Some("app=web".into());
+            state.children = child();
         })
     };
     let requeued_stray = || {
         let metadata = json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] });
         let place = delayed(Some(WakeReason::Requeued), false).place;
-        Facts {
+        ObjectState {
             place,
-            ..stray(&metadata)
+            ..unselected(&metadata)
         }
     };
     vec![
         (
             Reason::NotSelectedByLabels("app=web".into(), left(None)),
-            facts(|facts| {
-                facts.sight = Sight::Absent;
-                facts.label_selector = Some("app=web".into());
-                facts.children = child();
+            state(|state| {
+                state.cache = CacheState::Absent;
+                state.label_selector = Some("app=web".into());
+                state.children = child();
             }),
             there(&json!({ "labels": labels })),
         ),
         // It was settled, and has left the selector since.
         (
             Reason::NotSelectedByLabels("app=web".into(), left(Some("windlass.dev/greeter"))),
-            stray(&json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] })),
+            unselected(&json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] })),
             there(&json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] })),
         ),
         (
             Reason::NotSelectedByLabels("app=web".into(), left(Some("windlass.dev/greeter"))),
             requeued_stray(),
-            Truth::Unknown("x".into()),
+            LiveObject::Unknown("x".into()),
         ),
         (
             Reason::PausedByAnnotation,
-            facts(|facts| facts.sight = Sight::There(object(&paused))),
+            state(|state| state.cache = CacheState::There(object(&paused))),
             there(&paused),
         ),
         // Whatever it waits for.
         (
             Reason::PausedByAnnotation,
-            Facts {
-                sight: Sight::There(object(&paused)),
+            ObjectState {
+                cache: CacheState::There(object(&paused)),
                 ..delayed(Some(WakeReason::Failed), false)
             },
-            Truth::Unknown("x".into()),
+            LiveObject::Unknown("x".into()),
         ),
         (
             Reason::PausedByAnnotation,
-            facts(|facts| facts.sight = Sight::There(object(&held_and_paused))),
+            state(|state| state.cache = CacheState::There(object(&held_and_paused))),
             there(&held_and_paused),
         ),
         // It is resumed, which the plugin's watch has not shown yet.
         (
             Reason::NewerNotSeenYet,
-            facts(|facts| facts.sight = Sight::There(object(&paused))),
+            state(|state| state.cache = CacheState::There(object(&paused))),
             there(&json!({ "resourceVersion": "8" })),
         ),
         // It comes back.
         (
             Reason::NewerNotSeenYet,
-            stray(&json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] })),
+            unselected(&json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] })),
             there(&json!({ "labels": { "app": "web" }, "resourceVersion": "8" })),
         ),
     ]

@@ -48,7 +48,7 @@ pub(crate) async fn show(demo: &mut Demo) -> Result<()> {
 
     println!("\n# a mistake that does not compile");
     edit(&folder, "let text = ", "let text: u8 = ")?;
-    session.until("the version before runs on")?;
+    session.until("the version before continues to run")?;
     demo.done("mistake shown, last good version runs on");
     edit(&folder, "let text: u8 = ", "let text = ")?;
     session.until("as before")?;

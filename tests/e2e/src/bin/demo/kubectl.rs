@@ -114,8 +114,9 @@ fn run(kubectl: &PathBuf, control_plane: &ControlPlane, words: &[String]) -> Res
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_./=!,:%".contains(it);
-    match word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

@@ -77,7 +77,7 @@ fn compared(name: &str, left: &Cel, right: &Cel) -> CelResult {
         _ => left.partial_cmp(right),
     };
     let Some(order) = order else {
-        // What is no number is less and greater than none.
+        // What is not a number is less and greater than none.
         return if number(left) && number(right) {
             Ok(Cel::Bool(false))
         } else {

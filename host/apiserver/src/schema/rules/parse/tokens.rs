@@ -11,7 +11,7 @@ pub(super) enum TokenKind {
     /// Any other literal.
     Literal,
     Sign(&'static str),
-    /// What is no token at all.
+    /// What is not a token at all.
     Bad,
 }
 

@@ -1,4 +1,4 @@
-//! Tables: what patches touch, and what is no patch.
+//! Tables: what patches touch, and what is not a patch.
 
 use super::*;
 use serde_json::json;

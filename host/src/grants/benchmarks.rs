@@ -1,4 +1,4 @@
-//! The grant check, for [`crate::measured`].
+//! The grant check, for [`crate::benchmarks`].
 
 use std::hint::black_box;
 

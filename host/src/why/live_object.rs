@@ -6,7 +6,7 @@ use crate::object::Metadata;
 
 /// What the API server says of the object now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Truth {
+pub enum LiveObject {
     /// It could not be asked.
     Unknown(String),
     /// It is not there.

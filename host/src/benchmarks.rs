@@ -1,6 +1,6 @@
 //! What the machinery costs by itself: scenes for benchmarks, each of one step that is done many times.
 //!
-//! No part of the host: compiled with the feature `measured` alone. `tests/instructions` counts what a step executes,
+//! No part of the host: compiled with the feature `benchmarks` alone. `tests/instructions` counts what a step executes,
 //! and takes its time.
 
 use crate::scene::Scene;
@@ -11,24 +11,27 @@ pub type Set = fn() -> Scene;
 
 /// What there is. A step of a queue is to add a key, to take one and to hand it back; of dispatch, to hand back and take.
 pub const SCENES: [(&str, Set); 10] = [
-    ("queue, 1 key", || controller::measured::queue(1)),
-    ("queue, 1,000 keys", || controller::measured::queue(1_000)),
+    ("queue, 1 key", || controller::benchmarks::queue(1)),
+    ("queue, 1,000 keys", || controller::benchmarks::queue(1_000)),
     ("queue, 100,000 keys", || {
-        controller::measured::queue(100_000)
+        controller::benchmarks::queue(100_000)
     }),
     (
         "dispatch, 100,000 keys wait",
-        controller::measured::dispatch,
+        controller::benchmarks::dispatch,
     ),
-    ("next step of an object", controller::measured::next_step),
-    ("store: take in an object", informer::measured::insert),
-    ("store: take in another version", informer::measured::update),
+    ("next step of an object", controller::benchmarks::next_step),
+    ("store: take in an object", informer::benchmarks::insert),
+    (
+        "store: take in another version",
+        informer::benchmarks::update,
+    ),
     (
         "tracked reads: who is woken, of 10,000",
-        view::measured::woken,
+        view::benchmarks::woken,
     ),
-    ("parse a pod of 8 KB, and strip it", view::measured::parse),
-    ("grant check", grants::measured::allow),
+    ("parse a pod of 8 KB, and strip it", view::benchmarks::parse),
+    ("grant check", grants::benchmarks::allow),
 ];
 
 /// The scene of that name.

@@ -1,4 +1,4 @@
-//! The queue and the choice of a step, for [`crate::measured`].
+//! The queue and the choice of a step, for [`crate::benchmarks`].
 
 use std::hint::black_box;
 use std::sync::Arc;

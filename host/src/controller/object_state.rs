@@ -4,21 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::record::Record;
-use crate::metrics::Stage;
+use crate::metrics::PluginStage;
 use crate::object::Metadata;
 use crate::view::WakeReason;
 
 /// What a host knows of an object that a plugin could reconcile.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct ObjectState {
     /// How far the plugin is.
-    pub stage: Stage,
+    pub stage: PluginStage,
     /// Who has the plugin's Lease, if that is another host and it is known.
     pub holder: Option<String>,
     /// What the plugin's store shows.
-    pub sight: Sight,
+    pub cache: CacheState,
     /// Where the key is in the queue.
-    pub place: Place,
+    pub place: QueuePosition,
     /// The whole queue is held back for so long: the API server asked for it.
     pub paused: Option<Duration>,
     /// Whether requests of the plugin to the API server wait for their turn.
@@ -50,7 +50,7 @@ pub struct Children {
     pub count: usize,
 }
 
-impl Facts {
+impl ObjectState {
     /// The last pass that is remembered.
     pub fn last(&self) -> Option<&Arc<Record>> {
         self.passes.first()
@@ -59,7 +59,7 @@ impl Facts {
 
 /// What a plugin's store shows of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sight {
+pub enum CacheState {
     /// Nobody looks into that namespace.
     NotWatched,
     /// The plugin looks there, and it is not there.
@@ -67,12 +67,12 @@ pub enum Sight {
     /// It is there.
     There(Arc<Metadata>),
     /// It is outside the plugin's selector, but carries its finalizer.
-    Stray(Arc<Metadata>),
+    Unselected(Arc<Metadata>),
 }
 
 /// Where a key is in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum QueuePosition {
     /// Not in it.
     Nowhere,
     /// It waits for a worker.

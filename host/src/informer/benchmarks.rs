@@ -1,4 +1,4 @@
-//! The store, for [`crate::measured`].
+//! The store, for [`crate::benchmarks`].
 
 use std::hint::black_box;
 

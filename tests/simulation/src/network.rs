@@ -1,9 +1,9 @@
 //! Where requests of hosts are counted and hit by faults.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use windlass_apiserver::faults::{self, Matcher, Switch};
 use windlass_apiserver::request::route::{Route, Verb};
@@ -39,7 +39,7 @@ impl Class {
 
 /// Counts requests, and says what happens to them.
 #[derive(Debug)]
-pub struct Door {
+pub struct Network {
     faults: Vec<Fault>,
     held: Mutex<Held>,
 }
@@ -91,8 +91,8 @@ pub fn about(method: &http::Method, uri: &http::Uri) -> (Option<Verb>, String) {
     (Verb::of(method, &target, watches), target.plural)
 }
 
-impl Door {
-    /// A door where `faults` happen.
+impl Network {
+    /// A network where `faults` happen.
     pub fn new(faults: &[Fault]) -> Self {
         Self {
             faults: faults.to_vec(),
@@ -133,7 +133,7 @@ impl Door {
 
     /// No fault happens any more.
     pub fn heal(&self) {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         held.in_trouble = held.seen.clone();
         held.healed = true;
         held.deaf = None;
@@ -145,7 +145,7 @@ impl Door {
     /// Counts a request, and says what happens to it. Requests have to be counted in the order in which
     /// they reach the server.
     pub fn meet(&self, class: Class) -> Vec<Fault> {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         let seen = held.seen.entry(class).or_default();
         let index = *seen;
         *seen += 1;
@@ -170,35 +170,40 @@ impl Door {
 
     /// Renewals get lost for as long.
     pub fn deafen(&self, duration: Duration) {
-        self.held().deaf = Some(Instant::now() + duration);
+        self.held.lock().deaf = Some(Instant::now() + duration);
     }
 
     /// A host is cut off for as long.
     pub fn cut_off(&self, host: &str, duration: Duration) {
         let until = Instant::now() + duration;
-        self.held().cut_off.push((host.to_owned(), until));
+        self.held.lock().cut_off.push((host.to_owned(), until));
     }
 
     /// All hosts but one hear nothing of their watches for as long.
     pub fn muffle(&self, but: &str, duration: Duration) {
-        self.held().muffled = Some((but.to_owned(), Instant::now() + duration));
+        self.held.lock().muffled = Some((but.to_owned(), Instant::now() + duration));
     }
 
     /// Until when a host hears nothing of its watches.
     pub fn is_muffled(&self, host: &str) -> Option<Instant> {
-        let held = self.held();
+        let held = self.held.lock();
         let (but, until) = held.muffled.as_ref()?;
         (but != host && *until > Instant::now()).then_some(*until)
     }
 
     /// All streams of a host break off, as soon as something is to come.
     pub fn break_streams(&self, host: &str) {
-        *self.held().breaks.entry(host.to_owned()).or_default() += 1;
+        *self.held.lock().breaks.entry(host.to_owned()).or_default() += 1;
     }
 
     /// How often the streams of a host have broken off.
     pub fn breaks(&self, host: &str) -> u64 {
-        self.held().breaks.get(host).copied().unwrap_or_default()
+        self.held
+            .lock()
+            .breaks
+            .get(host)
+            .copied()
+            .unwrap_or_default()
     }
 
     /// The server cannot resume watches any more, and its next lists are old.
@@ -211,40 +216,42 @@ impl Door {
 
     /// The server has no time for as long.
     pub fn engage(&self, duration: Duration) {
-        self.held().busy = Some(Instant::now() + duration);
+        self.held.lock().busy = Some(Instant::now() + duration);
     }
 
     /// Whether the server has no time now.
     pub fn is_busy(&self) -> bool {
-        self.held().busy.is_some_and(|until| until > Instant::now())
+        self.held
+            .lock()
+            .busy
+            .is_some_and(|until| until > Instant::now())
     }
 
     /// Whether renewals get lost now.
     pub fn is_deaf(&self) -> bool {
-        self.held().deaf.is_some_and(|until| until > Instant::now())
+        self.held
+            .lock()
+            .deaf
+            .is_some_and(|until| until > Instant::now())
     }
 
     /// Until when a host is cut off, if it is.
     pub fn is_cut_off(&self, host: &str) -> Option<Instant> {
         let now = Instant::now();
-        let held = self.held();
+        let held = self.held.lock();
         let mut cuts = held.cut_off.iter().filter(|(name, _)| name == host);
         cuts.find_map(|(_, until)| (*until > now).then_some(*until))
     }
 
     /// How many requests of a class there were before everything was healed.
     pub fn seen(&self, class: Class) -> u64 {
-        let held = self.held();
+        let held = self.held.lock();
         held.in_trouble.get(&class).copied().unwrap_or_default()
     }
 
     /// The faults at requests that happened.
     pub fn hit(&self) -> Vec<Fault> {
-        self.held().hit.clone()
-    }
-
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock().hit.clone()
     }
 }
 

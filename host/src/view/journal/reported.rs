@@ -10,9 +10,9 @@ const TOLD: usize = 20;
 
 /// What was told of this run of a key, or of the one before it and holds in this one too: as hashes.
 #[derive(Debug, Default)]
-pub(super) struct Told(HashMap<Key, [Vec<u64>; 2]>);
+pub(super) struct ReportedWrites(HashMap<Key, [Vec<u64>; 2]>);
 
-impl Told {
+impl ReportedWrites {
     /// A run of `key` begins.
     pub(super) fn begin(&mut self, key: &Key) {
         if let Some([last, now]) = self.0.get_mut(key) {
@@ -46,7 +46,7 @@ impl Told {
     }
 
     /// People have been told it of this run of `key`.
-    pub(super) fn tell(&mut self, key: &Key, what: &str) {
+    pub(super) fn report(&mut self, key: &Key, what: &str) {
         let hash = hash(what);
         let [_, now] = self.0.entry(key.clone()).or_default();
         if now.len() < TOLD && !now.contains(&hash) {
@@ -67,13 +67,13 @@ mod tests {
 
     #[test]
     fn what_goes_wrong_again_is_news_when_it_has_changed() {
-        let (mut told, key) = (Told::default(), Key::new(None, "a"));
+        let (mut told, key) = (ReportedWrites::default(), Key::new(None, "a"));
         let mut run = |all: &[&str]| -> Vec<bool> {
             told.begin(&key);
             let mut tell = |what: &&str| {
                 let is_news = told.is_news(&key, what);
                 if is_news {
-                    told.tell(&key, what);
+                    told.report(&key, what);
                 }
                 is_news
             };
@@ -89,21 +89,21 @@ mod tests {
         told.begin(&key);
         told.begin(&key);
         assert!(told.0.is_empty());
-        told.tell(&key, "get pods");
+        told.report(&key, "get pods");
         told.forget(&key);
         assert!(told.0.is_empty());
     }
 
     #[test]
     fn what_was_not_told_stays_news() {
-        let (mut told, key) = (Told::default(), Key::new(None, "a"));
+        let (mut told, key) = (ReportedWrites::default(), Key::new(None, "a"));
         for run in 1..=3 {
             told.begin(&key);
             assert!(told.is_news(&key, "get pods"), "run {run}");
             assert!(told.is_news(&key, "get pods"), "run {run}, once more");
         }
         assert!(told.0.is_empty(), "nothing is kept of it");
-        told.tell(&key, "get pods");
+        told.report(&key, "get pods");
         assert!(!told.is_news(&key, "get pods"));
     }
 }

@@ -4,25 +4,25 @@
 
 use tokio::time::Instant;
 
-use super::super::queue::Note;
+use super::super::queue::Payload;
 use super::super::wake_reasons::WakeReasons;
 use crate::view::WakeReason;
 
 /// What is noted of a key.
 #[derive(Debug, Default)]
-pub(super) struct Ticket {
+pub(super) struct KeyPayload {
     /// Why it runs: the first reasons.
-    pub(super) whys: WakeReasons,
+    pub(super) reasons: WakeReasons,
     /// Why it is delayed, if it is.
     pub(super) delayed: Option<WakeReason>,
     /// Since when it waits for a worker; a delayed one, from when it will. None before it was ever added.
     pub(super) since: Option<Instant>,
 }
 
-impl Note for Ticket {
+impl Payload for KeyPayload {
     fn delay_ended(&mut self) {
         if let Some(why) = self.delayed.take() {
-            self.whys.note(why);
+            self.reasons.note(why);
         }
     }
 
@@ -31,7 +31,7 @@ impl Note for Ticket {
     }
 
     fn is_urgent(&self) -> bool {
-        self.whys.are_asked_for()
+        self.reasons.are_asked_for()
     }
 }
 
@@ -42,7 +42,7 @@ mod tests {
 
     use futures::FutureExt;
 
-    use super::super::super::facts::Place;
+    use super::super::super::object_state::QueuePosition;
     use super::super::super::queue::Priority;
     use super::super::WorkQueue;
     use super::*;
@@ -87,7 +87,10 @@ mod tests {
             delay(&queue, MINUTE, why);
             change(&queue);
             let taken = queue.take().await.unwrap();
-            assert_eq!((taken.whys.first, taken.whys.count), (vec![changed()], 1));
+            assert_eq!(
+                (taken.reasons.first, taken.reasons.count),
+                (vec![changed()], 1)
+            );
         }
     }
 
@@ -110,13 +113,13 @@ mod tests {
         assert!(queue.take().now_or_never().is_none(), "it is slowed");
         ask(&queue);
         let taken = queue.take().now_or_never().flatten().unwrap();
-        assert_eq!(taken.whys.first, [WakeReason::Asked, changed()]);
+        assert_eq!(taken.reasons.first, [WakeReason::Asked, changed()]);
         // Somebody asks while it runs, before it is slowed.
         ask(&queue);
         queue.slow(&key(), MINUTE);
         queue.done(&taken);
         let taken = queue.take().now_or_never().flatten().unwrap();
-        assert_eq!(taken.whys.first, [WakeReason::Asked]);
+        assert_eq!(taken.reasons.first, [WakeReason::Asked]);
         // That has ended what slowed it, until something slows it again.
         queue.done(&taken);
         change(&queue);
@@ -136,7 +139,7 @@ mod tests {
         // The run ends: it asks for another one, which comes at once anyway.
         delay(&queue, MINUTE, WakeReason::Requeued);
         queue.done(&taken);
-        assert_eq!(queue.take().await.unwrap().whys.first, [changed()]);
+        assert_eq!(queue.take().await.unwrap().reasons.first, [changed()]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -149,7 +152,7 @@ mod tests {
         assert!(looks.await.is_none());
         change(&queue);
         let taken = queue.take().await.unwrap();
-        assert_eq!(taken.whys.first, [WakeReason::Requeued, changed()]);
+        assert_eq!(taken.reasons.first, [WakeReason::Requeued, changed()]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -163,11 +166,14 @@ mod tests {
                 };
                 delay(&queue, minutes * MINUTE, why);
             }
-            let Place::Delayed(delayed) = queue.place(&key()).0 else {
+            let QueuePosition::Delayed(delayed) = queue.place(&key()).0 else {
                 panic!("it is delayed");
             };
             assert_eq!(delayed.why, Some(WakeReason::Failed));
-            assert_eq!(queue.take().await.unwrap().whys.first, [WakeReason::Failed]);
+            assert_eq!(
+                queue.take().await.unwrap().reasons.first,
+                [WakeReason::Failed]
+            );
         }
     }
 }

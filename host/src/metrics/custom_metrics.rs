@@ -9,28 +9,30 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use super::meters::Meters;
-use crate::plugin::{BUCKETS, Family, Kind, Number};
+use super::plugin_metrics::PluginMetrics;
+use crate::plugin::{BUCKETS, CustomFamily, MetricKind, Number};
 
 /// A number, with its labels.
-type Series = (Vec<(String, String)>, Number);
+type Sample = (Vec<(String, String)>, Number);
 
 /// Writes those of all plugins.
 pub(super) fn encode(
-    plugins: &BTreeMap<Arc<str>, Arc<Meters>>,
+    plugins: &BTreeMap<Arc<str>, Arc<PluginMetrics>>,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
     for (name, (kind, series)) in families(plugins) {
         let metric_type = match kind {
-            Kind::Counter => MetricType::Counter,
-            Kind::Gauge => MetricType::Gauge,
-            Kind::Histogram => MetricType::Histogram,
+            MetricKind::Counter => MetricType::Counter,
+            MetricKind::Gauge => MetricType::Gauge,
+            MetricKind::Histogram => MetricType::Histogram,
         };
         let mut family = encoder.encode_descriptor(&name, "A plugin's own", None, metric_type)?;
         for (labels, number) in series {
             let row = family.encode_family(&labels)?;
             match (number, kind) {
-                (Number::One(value), Kind::Counter) => ConstCounter::new(value).encode(row)?,
+                (Number::One(value), MetricKind::Counter) => {
+                    ConstCounter::new(value).encode(row)?
+                }
                 (Number::One(value), _) => ConstGauge::new(value).encode(row)?,
                 (Number::Many { sum, counts }, _) => histogram(row, sum, &counts)?,
             }
@@ -41,11 +43,13 @@ pub(super) fn encode(
 
 /// By name; of two plugins whose names come to the same with a number of theirs, such as `a` with `b_c` and `a-b` with
 /// `c`, the first has its say about what it is.
-fn families(plugins: &BTreeMap<Arc<str>, Arc<Meters>>) -> BTreeMap<String, (Kind, Vec<Series>)> {
-    let mut all: BTreeMap<String, (Kind, Vec<Series>)> = BTreeMap::new();
+fn families(
+    plugins: &BTreeMap<Arc<str>, Arc<PluginMetrics>>,
+) -> BTreeMap<String, (MetricKind, Vec<Sample>)> {
+    let mut all: BTreeMap<String, (MetricKind, Vec<Sample>)> = BTreeMap::new();
     for (plugin, meters) in plugins {
         let prefix = plugin.replace('-', "_");
-        for (name, Family { kind, series }) in meters.measures.all() {
+        for (name, CustomFamily { kind, series }) in meters.custom_metrics.all() {
             let family = all.entry(format!("plugin_{prefix}_{name}"));
             let (known, held) = family.or_insert_with(|| (kind, Vec::new()));
             if *known != kind {

@@ -8,7 +8,7 @@ use crate::informer::Subscription;
 use crate::object::Key;
 
 /// Where an object is.
-pub(super) enum Place {
+pub(super) enum ObjectLocation {
     /// This store answers for it: it is there, or it does not exist.
     Held(Arc<Subscription>),
     /// The selector leaves it out. This store has the metadata of the whole kind.
@@ -19,13 +19,13 @@ pub(super) enum Place {
 
 impl View {
     /// Where the object is.
-    pub(super) fn place(&self, resource: &Resource, key: &Key) -> Place {
+    pub(super) fn place(&self, resource: &Resource, key: &Key) -> ObjectLocation {
         let informer = self.informer(resource, key.namespace.as_deref());
         match (self.holds(resource, key), informer) {
-            (true, Some(informer)) => Place::Held(informer),
+            (true, Some(informer)) => ObjectLocation::Held(informer),
             (_, informer) => match self.unselected_informer(resource, key) {
-                Some(unselected) => Place::Unselected(unselected),
-                None => Place::Unheld(informer),
+                Some(unselected) => ObjectLocation::Unselected(unselected),
+                None => ObjectLocation::Unheld(informer),
             },
         }
     }

@@ -1,4 +1,4 @@
-//! Tracked reads, and what is made of an object's text, for [`crate::measured`].
+//! Tracked reads, and what is made of an object's text, for [`crate::benchmarks`].
 
 use std::hint::black_box;
 

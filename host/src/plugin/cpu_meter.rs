@@ -16,19 +16,19 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::cancel::Cancel;
-use super::fair_scheduler::{Line, Turn};
-use super::waited::{Waited, Waiting};
-use crate::seams::{Clock, Either, first};
+use super::fair_scheduler::{PluginQueue, Turn};
+use super::waited::{WaitGuard, Waited};
+use crate::seams::Clock;
 
 /// The CPU time of one call. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct Cpu {
     clock: Clock,
-    inner: Arc<Inner>,
+    inner: Arc<MeterInner>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct MeterInner {
     /// Nanoseconds of the slices that have ended.
     spent: AtomicU64,
     /// The thread's CPU time when the running slice began, in nanoseconds.
@@ -98,12 +98,12 @@ fn nanos(duration: Duration) -> u64 {
 pub(super) struct Metered<T> {
     call: BoxFuture<'static, T>,
     cpu: Cpu,
-    line: Line,
+    line: PluginQueue,
     waited: Waited,
     stop: Cancel,
-    waiting: Option<BoxFuture<'static, Either<Turn, ()>>>,
+    waiting: Option<BoxFuture<'static, Option<Turn>>>,
     /// Counts the wait for the next turn.
-    waits: Option<Waiting>,
+    waits: Option<WaitGuard>,
     /// Of the slice that has ended.
     held: Option<Turn>,
 }
@@ -114,7 +114,7 @@ impl<T> Metered<T> {
     pub(super) fn new(
         call: impl Future<Output = T> + Send + 'static,
         cpu: Cpu,
-        (line, waited): (Line, Waited),
+        (line, waited): (PluginQueue, Waited),
         stop: Cancel,
     ) -> Self {
         Self {
@@ -144,7 +144,11 @@ impl<T> Future for Metered<T> {
                         None => line.take().await,
                     }
                 };
-                first(turn, stop.stopped()).await
+                tokio::select! {
+                    biased;
+                    turn = turn => Some(turn),
+                    () = stop.stopped() => None,
+                }
             })
         });
         let Poll::Ready(turn) = waiting.as_mut().poll(context) else {
@@ -158,7 +162,7 @@ impl<T> Future for Metered<T> {
         let answer = this.call.as_mut().poll(context);
         this.cpu.end();
         let over = this.cpu.was_ended() && answer.is_pending();
-        if let Either::Left(mut turn) = turn {
+        if let Some(mut turn) = turn {
             turn.spend(this.cpu.used().saturating_sub(before));
             this.held = over.then_some(turn);
         }

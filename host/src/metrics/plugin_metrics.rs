@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -13,14 +14,14 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::sync::watch;
 
 use super::failure::FailureKind;
-use super::history::{History, Step, Totals};
+use super::history::{History, Interval, Totals};
 use crate::flowcontrol::{Seconds, Throttled};
 use crate::grants::Used;
 use crate::memory::Account;
-use crate::plugin::{HostCalls, Measures};
+use crate::plugin::{CustomMetrics, HostCalls};
 
 /// A gauge of what cannot be negative.
-pub(super) type Level = Gauge<u64, AtomicU64>;
+pub(super) type UnsignedGauge = Gauge<u64, AtomicU64>;
 
 /// The upper bounds of `controller_runtime_reconcile_time_seconds`
 /// (controller-runtime, `pkg/internal/controller/metrics`).
@@ -32,7 +33,7 @@ const RECONCILE_TIME: [f64; 40] = [
 
 /// What is counted of one plugin.
 #[derive(Debug)]
-pub struct Meters {
+pub struct PluginMetrics {
     /// Passes that ended well, and rest.
     pub(crate) success: Counter,
     /// Passes that failed.
@@ -50,7 +51,7 @@ pub struct Meters {
     /// How long passes took, in seconds.
     pub(crate) time: Histogram,
     /// Workers.
-    pub(crate) max_concurrent: Level,
+    pub(crate) max_concurrent: UnsignedGauge,
     /// Keys that came into the queue.
     pub(crate) adds: Counter,
     /// Keys that were to come into the queue after a delay.
@@ -60,19 +61,19 @@ pub struct Meters {
     /// How long workers had keys, in seconds.
     pub(crate) worked: Histogram,
     /// Whether this host has the plugin's Lease.
-    pub(crate) leads: Level,
+    pub(crate) leads: UnsignedGauge,
     /// CPU time of the guest, in seconds.
     pub(crate) cpu: Seconds,
     /// The guest's memory at its peak so far, in bytes.
-    pub(crate) memory: Level,
+    pub(crate) memory: UnsignedGauge,
     /// What it makes the host hold.
     pub(crate) account: OnceLock<Account>,
     /// Requests to the API server.
     pub(crate) requests: Counter,
     /// Keys whose last pass failed.
-    pub(crate) failing: Level,
+    pub(crate) failing: UnsignedGauge,
     /// Objects that somebody has paused.
-    pub(crate) paused: Level,
+    pub(crate) paused: UnsignedGauge,
     /// Fields that became hot.
     pub(crate) hot_loops: Counter,
     /// Versions that took over.
@@ -84,17 +85,17 @@ pub struct Meters {
     /// What its calls asked for.
     pub(crate) calls: HostCalls,
     /// Numbers of the plugin's own.
-    pub(crate) measures: Measures,
+    pub(crate) custom_metrics: CustomMetrics,
     /// What it waited for, and what it lost.
     pub(crate) throttled: Throttled,
     /// Calls that did not end well, by how they ended.
     failures: Mutex<BTreeMap<FailureKind, u64>>,
-    stage: Mutex<Stage>,
+    stage: Mutex<PluginStage>,
     /// Who has its Lease, if that is another host.
     holder: Mutex<Option<String>>,
-    refusal: Mutex<Option<Held>>,
+    refusal: Mutex<Option<NotRunning>>,
     history: Mutex<History>,
-    about: Mutex<Option<About>>,
+    about: Mutex<Option<RunningVersion>>,
     /// The group and version of the primary kind of a version that does not run yet, and that kind.
     claim: Mutex<Option<(String, String)>>,
     moved: watch::Sender<()>,
@@ -103,7 +104,7 @@ pub struct Meters {
 
 /// How far a plugin is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Stage {
+pub enum PluginStage {
     /// Its first version is being checked and compiled.
     #[default]
     Loading,
@@ -125,14 +126,14 @@ pub enum Stage {
 
 /// Why the newest version that was asked for does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum NotRunning {
     /// It was refused.
     Refused(String),
     /// It may not run, since it is suspected of harm.
     Quarantined(String),
 }
 
-impl Stage {
+impl PluginStage {
     /// All labels.
     pub(super) const LABELS: [&str; 8] = [
         "loading",
@@ -167,7 +168,7 @@ impl Stage {
 
 /// The version of a plugin that runs, or stands by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct RunningVersion {
     /// What it says its version is.
     pub version: String,
     /// The digest of its component.
@@ -181,12 +182,12 @@ pub struct About {
 /// What waits, and what is worked on.
 pub(crate) trait Backlog: Send + Sync {
     /// As it is now.
-    fn waiting(&self) -> Waiting;
+    fn waiting(&self) -> QueueDepth;
 }
 
 /// What waits in a queue now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct QueueDepth {
     /// Keys that wait for a worker.
     pub normal: usize,
     /// Keys that wait for those.
@@ -203,7 +204,7 @@ pub struct Waiting {
     pub longest: Duration,
 }
 
-impl Default for Meters {
+impl Default for PluginMetrics {
     fn default() -> Self {
         // client-go's buckets of the work queue: 10 ns to 1000 s.
         let queue = || Histogram::new(exponential_buckets(10e-9, 10.0, 12));
@@ -216,24 +217,24 @@ impl Default for Meters {
             panics: Counter::default(),
             timeouts: Counter::default(),
             time: Histogram::new(RECONCILE_TIME),
-            max_concurrent: Level::default(),
+            max_concurrent: UnsignedGauge::default(),
             adds: Counter::default(),
             retries: Counter::default(),
             queued: queue(),
             worked: queue(),
-            leads: Level::default(),
+            leads: UnsignedGauge::default(),
             cpu: Seconds::default(),
-            memory: Level::default(),
+            memory: UnsignedGauge::default(),
             account: OnceLock::new(),
             requests: Counter::default(),
-            failing: Level::default(),
-            paused: Level::default(),
+            failing: UnsignedGauge::default(),
+            paused: UnsignedGauge::default(),
             hot_loops: Counter::default(),
             swapped: Counter::default(),
             refused: Counter::default(),
             used: Used::default(),
             calls: HostCalls::default(),
-            measures: Measures::default(),
+            custom_metrics: CustomMetrics::default(),
             throttled: Throttled::default(),
             failures: Mutex::default(),
             stage: Mutex::default(),
@@ -254,28 +255,28 @@ impl fmt::Debug for dyn Backlog {
     }
 }
 
-impl Meters {
+impl PluginMetrics {
     /// A call did not end well; `how` is one of a closed set.
     pub(crate) fn failed(&self, kind: FailureKind) {
-        let mut failures = lock(&self.failures);
+        let mut failures = self.failures.lock();
         *failures.entry(kind).or_default() += 1;
     }
 
     /// How often calls did not end well.
     pub(super) fn failures(&self) -> BTreeMap<FailureKind, u64> {
-        lock(&self.failures).clone()
+        self.failures.lock().clone()
     }
 
     /// The plugin is that far now.
-    pub(crate) fn reached(&self, stage: Stage) {
-        *lock(&self.stage) = stage;
+    pub(crate) fn reached(&self, stage: PluginStage) {
+        *self.stage.lock() = stage;
         self.moved.send_replace(());
     }
 
     /// Another host has the plugin's Lease, or none is known to have it.
     pub(crate) fn held_by(&self, holder: Option<&str>) {
         let holder = holder.map(str::to_owned);
-        let before = std::mem::replace(&mut *lock(&self.holder), holder.clone());
+        let before = std::mem::replace(&mut *self.holder.lock(), holder.clone());
         if before != holder {
             self.moved.send_replace(());
         }
@@ -283,29 +284,29 @@ impl Meters {
 
     /// Who has the plugin's Lease, if another host is known to have it.
     pub fn holder(&self) -> Option<String> {
-        lock(&self.holder).clone()
+        self.holder.lock().clone()
     }
 
     /// How far the plugin is.
-    pub fn stage(&self) -> Stage {
-        lock(&self.stage).clone()
+    pub fn stage(&self) -> PluginStage {
+        self.stage.lock().clone()
     }
 
     /// The newest version that was asked for does not run, for this reason; or it does.
-    pub(crate) fn refuses(&self, held: Option<Held>) {
-        *lock(&self.refusal) = held;
+    pub(crate) fn refuses(&self, held: Option<NotRunning>) {
+        *self.refusal.lock() = held;
         self.moved.send_replace(());
     }
 
     /// Why the newest version that was asked for does not run, if it does not.
     pub fn refusal(&self) -> Option<String> {
-        let held = lock(&self.refusal).clone();
-        held.map(|(Held::Refused(why) | Held::Quarantined(why))| why)
+        let held = self.refusal.lock().clone();
+        held.map(|(NotRunning::Refused(why) | NotRunning::Quarantined(why))| why)
     }
 
     /// Whether the newest version that was asked for is quarantined.
     pub fn is_quarantined(&self) -> bool {
-        matches!(*lock(&self.refusal), Some(Held::Quarantined(_)))
+        matches!(*self.refusal.lock(), Some(NotRunning::Quarantined(_)))
     }
 
     /// How many passes have ended.
@@ -328,29 +329,29 @@ impl Meters {
             log_lines: self.throttled.log_lines(),
             events: self.throttled.events(),
         };
-        lock(&self.history).ends(totals);
+        self.history.lock().ends(totals);
     }
 
     /// What it did in the last ten minutes, the oldest step first.
-    pub fn history(&self) -> Vec<Step> {
-        lock(&self.history).steps()
+    pub fn history(&self) -> Vec<Interval> {
+        self.history.lock().steps()
     }
 
     /// This version runs now, or stands by.
-    pub(crate) fn is(&self, about: About) {
-        *lock(&self.about) = Some(about);
+    pub(crate) fn is(&self, about: RunningVersion) {
+        *self.about.lock() = Some(about);
         self.moved.send_replace(());
     }
 
-    /// A version says that it reconciles this, whether it is let in or not.
+    /// A version says that it reconciles this, whether it is admitted or not.
     pub(crate) fn claims(&self, api_version: &str, kind: &str) {
-        *lock(&self.claim) = Some((api_version.to_owned(), kind.to_owned()));
+        *self.claim.lock() = Some((api_version.to_owned(), kind.to_owned()));
     }
 
     /// What the plugin reconciles, or would: the group and version, and the kind; none if no version could say so.
     pub fn reconciles(&self) -> Option<(String, String)> {
         let about = self.about().map(|about| (about.api_version, about.kind));
-        about.or_else(|| lock(&self.claim).clone())
+        about.or_else(|| self.claim.lock().clone())
     }
 
     /// Notices that the plugin has moved on: its stage, its version, or what was refused.
@@ -359,22 +360,20 @@ impl Meters {
     }
 
     /// The version that runs, or stands by.
-    pub fn about(&self) -> Option<About> {
-        lock(&self.about).clone()
+    pub fn about(&self) -> Option<RunningVersion> {
+        self.about.lock().clone()
     }
 
     /// Where keys wait from now on.
     pub(crate) fn waits_in(&self, queue: Weak<dyn Backlog>) {
-        *lock(&self.backlog) = Some(queue);
+        *self.backlog.lock() = Some(queue);
     }
 
     /// What waits now.
-    pub fn waiting(&self) -> Waiting {
-        let queue = lock(&self.backlog).as_ref().and_then(Weak::upgrade);
-        queue.map_or_else(Waiting::default, |queue: Arc<dyn Backlog>| queue.waiting())
+    pub fn waiting(&self) -> QueueDepth {
+        let queue = self.backlog.lock().as_ref().and_then(Weak::upgrade);
+        queue.map_or_else(QueueDepth::default, |queue: Arc<dyn Backlog>| {
+            queue.waiting()
+        })
     }
-}
-
-fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
 }

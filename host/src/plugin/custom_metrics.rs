@@ -3,7 +3,9 @@
 //! - A guest is hostile: names, labels, series and values have bounds, and what is beyond them is dropped.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::bindings::metrics::Label;
 use crate::text::clean;
@@ -27,32 +29,32 @@ pub const BUCKETS: [f64; 11] = [
 
 /// The numbers of one plugin, for who reads them, or for one of its versions to add to. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Measures {
-    held: Arc<Mutex<Held>>,
+pub struct CustomMetrics {
+    held: Arc<Mutex<Measurements>>,
     edition: u64,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct Measurements {
     /// How often they have begun again. What is said for another edition is dropped: that version is gone.
     edition: u64,
-    families: BTreeMap<String, Family>,
+    families: BTreeMap<String, CustomFamily>,
     series: usize,
     dropped: u64,
 }
 
 /// All series of one name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Family {
+pub struct CustomFamily {
     /// What it is.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// By its labels, which are sorted.
     pub series: BTreeMap<Vec<(String, String)>, Number>,
 }
 
 /// What a number means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// It only grows.
     Counter,
     /// It goes up and down.
@@ -76,18 +78,18 @@ pub enum Number {
 }
 
 /// Why a number was dropped, for the log.
-pub(super) type Dropped = &'static str;
+pub(super) type DropReason = &'static str;
 
-impl Measures {
+impl CustomMetrics {
     /// Takes a number in. Answers why it was dropped, if it was, and it is the first.
     pub(super) fn take(
         &self,
-        kind: Kind,
+        kind: MetricKind,
         name: &str,
         labels: Vec<Label>,
         value: f64,
-    ) -> Result<(), Option<Dropped>> {
-        let mut held = self.held();
+    ) -> Result<(), Option<DropReason>> {
+        let mut held = self.held.lock();
         if held.edition != self.edition {
             return Ok(());
         }
@@ -98,57 +100,53 @@ impl Measures {
     }
 
     /// All of them, by name.
-    pub fn all(&self) -> BTreeMap<String, Family> {
-        self.held().families.clone()
+    pub fn all(&self) -> BTreeMap<String, CustomFamily> {
+        self.held.lock().families.clone()
     }
 
     /// How many numbers were dropped.
     pub fn dropped(&self) -> u64 {
-        self.held().dropped
+        self.held.lock().dropped
     }
 
     /// They begin again: what is said for [`now`](Self::now) of before comes too late.
     pub(crate) fn clear(&self) {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         let edition = held.edition + 1;
-        *held = Held {
+        *held = Measurements {
             edition,
-            ..Held::default()
+            ..Measurements::default()
         };
     }
 
     /// Where the version that runs says its numbers, until they begin again.
     pub(crate) fn now(&self) -> Self {
-        let edition = self.held().edition;
+        let edition = self.held.lock().edition;
         Self {
             edition,
             ..self.clone()
         }
     }
-
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Held {
+impl Measurements {
     fn take(
         &mut self,
-        kind: Kind,
+        kind: MetricKind,
         name: &str,
         labels: Vec<Label>,
         value: f64,
-    ) -> Result<(), Dropped> {
+    ) -> Result<(), DropReason> {
         if !value.is_finite() {
             return Err("it is no number");
         }
-        if kind == Kind::Counter && value < 0.0 {
+        if kind == MetricKind::Counter && value < 0.0 {
             return Err("a counter does not go down");
         }
-        // `_total` is said by whoever writes them.
+        // `_total` is said by the code that writes them.
         let name = match kind {
-            Kind::Counter => name.strip_suffix("_total").unwrap_or(name),
-            Kind::Gauge | Kind::Histogram => name,
+            MetricKind::Counter => name.strip_suffix("_total").unwrap_or(name),
+            MetricKind::Gauge | MetricKind::Histogram => name,
         };
         if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
             return Err("a name does not end as the parts of a counter or a histogram do");
@@ -158,7 +156,7 @@ impl Held {
             return Err("the plugin has 50 names already");
         }
         let family = self.families.entry(name.to_owned());
-        let family = family.or_insert_with(|| Family {
+        let family = family.or_insert_with(|| CustomFamily {
             kind,
             series: BTreeMap::new(),
         });
@@ -173,14 +171,14 @@ impl Held {
         }
         let number = family.series.entry(labels);
         let number = number.or_insert_with(|| match kind {
-            Kind::Counter | Kind::Gauge => Number::One(0.0),
-            Kind::Histogram => Number::Many {
+            MetricKind::Counter | MetricKind::Gauge => Number::One(0.0),
+            MetricKind::Histogram => Number::Many {
                 sum: 0.0,
                 counts: [0; BUCKETS.len() + 1],
             },
         });
         match number {
-            Number::One(held) if kind == Kind::Gauge => *held = value,
+            Number::One(held) if kind == MetricKind::Gauge => *held = value,
             Number::One(held) => *held += value,
             Number::Many { sum, counts } => {
                 *sum += value;
@@ -195,7 +193,7 @@ impl Held {
 }
 
 /// The labels of a series, sorted.
-fn checked(name: &str, labels: Vec<Label>) -> Result<Vec<(String, String)>, Dropped> {
+fn checked(name: &str, labels: Vec<Label>) -> Result<Vec<(String, String)>, DropReason> {
     if !is_name(name) {
         return Err("a name is letters, digits and `_`, with a letter first, at most 64");
     }
@@ -213,12 +211,13 @@ fn checked(name: &str, labels: Vec<Label>) -> Result<Vec<(String, String)>, Drop
         checked.push((name, clean(&value, VALUE)));
     }
     checked.sort();
-    match checked
+    if checked
         .windows(2)
         .any(|pair| matches!(pair, [(one, _), (other, _)] if one == other))
     {
-        true => Err("a label is there twice"),
-        false => Ok(checked),
+        Err("a label is there twice")
+    } else {
+        Ok(checked)
     }
 }
 
@@ -239,63 +238,68 @@ mod tests {
         }
     }
 
-    fn value(measures: &Measures, name: &str) -> Vec<Number> {
-        let all = measures.all();
+    fn value(custom_metrics: &CustomMetrics, name: &str) -> Vec<Number> {
+        let all = custom_metrics.all();
         let family = all.get(name).map(|family| family.series.values().cloned());
         family.into_iter().flatten().collect()
     }
 
     #[test]
     fn counters_add_up_gauges_are_set_and_histograms_count() {
-        let measures = Measures::default();
-        let take = |kind, name: &str, value| measures.take(kind, name, Vec::new(), value);
+        let custom_metrics = CustomMetrics::default();
+        let take = |kind, name: &str, value| custom_metrics.take(kind, name, Vec::new(), value);
         for number in [1.0, 2.5] {
-            take(Kind::Counter, "sent", number).unwrap();
-            take(Kind::Gauge, "open", number).unwrap();
+            take(MetricKind::Counter, "sent", number).unwrap();
+            take(MetricKind::Gauge, "open", number).unwrap();
         }
         for seconds in [0.001, 0.005, 0.3, 99.0] {
-            take(Kind::Histogram, "took", seconds).unwrap();
+            take(MetricKind::Histogram, "took", seconds).unwrap();
         }
-        assert_eq!(value(&measures, "sent"), [Number::One(3.5)]);
-        assert_eq!(value(&measures, "open"), [Number::One(2.5)]);
-        let [Number::Many { sum, counts }] = &value(&measures, "took")[..] else {
+        assert_eq!(value(&custom_metrics, "sent"), [Number::One(3.5)]);
+        assert_eq!(value(&custom_metrics, "open"), [Number::One(2.5)]);
+        let [Number::Many { sum, counts }] = &value(&custom_metrics, "took")[..] else {
             panic!("it is a histogram");
         };
         assert!((sum - 99.306).abs() < 1e-9);
         assert_eq!(*counts, [2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
-        let before = measures.now();
-        measures.clear();
-        assert!(measures.all().is_empty());
-        for (version, shown) in [(before, 0), (measures.now(), 1)] {
-            let taken = version.take(Kind::Gauge, "open", Vec::new(), 1.0);
+        let before = custom_metrics.now();
+        custom_metrics.clear();
+        assert!(custom_metrics.all().is_empty());
+        for (version, shown) in [(before, 0), (custom_metrics.now(), 1)] {
+            let taken = version.take(MetricKind::Gauge, "open", Vec::new(), 1.0);
             assert_eq!(taken, Ok(()), "nothing is wrong with it");
-            assert_eq!(measures.all().len(), shown);
+            assert_eq!(custom_metrics.all().len(), shown);
         }
     }
 
     #[test]
     fn what_is_beyond_the_bounds_is_dropped_and_said_once() {
-        let measures = Measures::default();
-        measures
-            .take(Kind::Gauge, "known", Vec::new(), 1.0)
+        let custom_metrics = CustomMetrics::default();
+        custom_metrics
+            .take(MetricKind::Gauge, "known", Vec::new(), 1.0)
             .unwrap();
         let nine = || (0..9).map(|n| label(&format!("l{n}"), "x")).collect();
-        let cases: Vec<(Kind, &str, Vec<Label>, f64)> = vec![
-            (Kind::Gauge, "g", vec![], f64::NAN),
-            (Kind::Gauge, "g", vec![], f64::INFINITY),
-            (Kind::Counter, "c", vec![], -1.0),
-            (Kind::Counter, "known", vec![], 1.0),
-            (Kind::Gauge, "", vec![], 1.0),
-            (Kind::Gauge, "1st", vec![], 1.0),
-            (Kind::Gauge, "_own", vec![], 1.0),
-            (Kind::Gauge, "a-b", vec![], 1.0),
-            (Kind::Gauge, "g\n# EOF", vec![], 1.0),
-            (Kind::Gauge, "known_total", vec![], 1.0),
-            (Kind::Histogram, "known_count", vec![], 1.0),
-            (Kind::Gauge, "g", nine(), 1.0),
-            (Kind::Gauge, "g", vec![label("controller", "other")], 1.0),
+        let cases: Vec<(MetricKind, &str, Vec<Label>, f64)> = vec![
+            (MetricKind::Gauge, "g", vec![], f64::NAN),
+            (MetricKind::Gauge, "g", vec![], f64::INFINITY),
+            (MetricKind::Counter, "c", vec![], -1.0),
+            (MetricKind::Counter, "known", vec![], 1.0),
+            (MetricKind::Gauge, "", vec![], 1.0),
+            (MetricKind::Gauge, "1st", vec![], 1.0),
+            (MetricKind::Gauge, "_own", vec![], 1.0),
+            (MetricKind::Gauge, "a-b", vec![], 1.0),
+            (MetricKind::Gauge, "g\n# EOF", vec![], 1.0),
+            (MetricKind::Gauge, "known_total", vec![], 1.0),
+            (MetricKind::Histogram, "known_count", vec![], 1.0),
+            (MetricKind::Gauge, "g", nine(), 1.0),
             (
-                Kind::Gauge,
+                MetricKind::Gauge,
+                "g",
+                vec![label("controller", "other")],
+                1.0,
+            ),
+            (
+                MetricKind::Gauge,
                 "g",
                 vec![label("a", "1"), label("a", "2")],
                 1.0,
@@ -303,23 +307,25 @@ mod tests {
         ];
         let number = cases.len();
         for (at, (kind, name, labels, value)) in cases.into_iter().enumerate() {
-            let dropped = measures.take(kind, name, labels, value);
+            let dropped = custom_metrics.take(kind, name, labels, value);
             assert_eq!(
                 dropped.map_err(|why| why.is_some()),
                 Err(at == 0),
                 "{name:?}"
             );
         }
-        assert_eq!(measures.dropped(), u64::try_from(number).unwrap());
-        assert_eq!(measures.all().len(), 1);
+        assert_eq!(custom_metrics.dropped(), u64::try_from(number).unwrap());
+        assert_eq!(custom_metrics.all().len(), 1);
     }
 
     #[test]
     fn names_and_series_are_few() {
-        let measures = Measures::default();
+        let custom_metrics = CustomMetrics::default();
         let took = |name: &str, value: &str| {
             let labels = vec![label("of", value)];
-            measures.take(Kind::Gauge, name, labels, 1.0).is_ok()
+            custom_metrics
+                .take(MetricKind::Gauge, name, labels, 1.0)
+                .is_ok()
         };
         let names = (0..100).filter(|n| took(&format!("n{n}"), "x")).count();
         assert_eq!(names, NAMES);

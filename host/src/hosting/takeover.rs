@@ -1,0 +1,176 @@
+//! Whether a version can be called in the place of another one, by the same controller: pure.
+//!
+//! - Everything that a controller is made of is compared. Everything else is read again for each call, or set when a version
+//!   takes over. A new field does not compile until somebody has said here which of the two it is.
+
+use std::time::Duration;
+
+use crate::grants::Grants;
+use crate::manifest::Limits;
+use crate::plugin::Description;
+
+/// What a controller is made for.
+#[derive(Clone, Copy)]
+pub(super) struct Wants<'a> {
+    pub(super) description: &'a Description,
+    pub(super) grants: &'a Grants,
+    pub(super) limits: &'a Limits,
+    pub(super) resync: Duration,
+}
+
+impl Wants<'_> {
+    /// Whether a controller that was made for this serves `other` as well.
+    pub(super) fn serve(&self, other: &Self) -> bool {
+        same_sight(self.description, other.description)
+            && same_steps(self.description, other.description)
+            && self.grants == other.grants
+            && same_workers(self.limits, other.limits)
+            && self.resync == other.resync
+    }
+}
+
+/// Whether two versions see the same objects, and the same fields of them.
+pub(super) fn same_sight(one: &Description, two: &Description) -> bool {
+    let Description {
+        api_version,
+        kind,
+        needs,
+        label_selector,
+        field_selector,
+        fields,
+        finalizes: _,
+        spec_change_only: _,
+        name: _,
+        version: _,
+        crds: _,
+    } = one;
+    (api_version, kind, needs) == (&two.api_version, &two.kind, &two.needs)
+        && (label_selector, field_selector, fields)
+            == (&two.label_selector, &two.field_selector, &two.fields)
+}
+
+/// Whether two versions are called for the same reasons.
+fn same_steps(one: &Description, two: &Description) -> bool {
+    (one.finalizes, one.spec_change_only) == (two.finalizes, two.spec_change_only)
+}
+
+/// Whether two versions have the same workers.
+fn same_workers(one: &Limits, two: &Limits) -> bool {
+    let Limits {
+        concurrency,
+        // Each call has those of the version that it calls.
+        memory: _,
+        cpu: _,
+        deadline: _,
+        api_calls: _,
+        api_qps: _,
+        api_burst: _,
+        log_bytes_per_second: _,
+        // Set when a version takes over: by `Plugin::take_over`, the weight of its Events by `Worker::swap`.
+        host_memory: _,
+        weight: _,
+    } = one;
+    *concurrency == two.concurrency
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grants::Grant;
+    use crate::memory::Bounds;
+    use crate::object::Fields;
+
+    fn serves(change: impl Fn(&mut Description, &mut Grants, &mut Limits, &mut Duration)) -> bool {
+        let described = Description::asking("x.dev", "xes", &["get", "watch"]);
+        let (granted, limits) = (Grants::default(), Limits::default());
+        let resync = Duration::from_secs(600);
+        let wants = Wants {
+            description: &described,
+            grants: &granted,
+            limits: &limits,
+            resync,
+        };
+        let mut other = (described.clone(), granted.clone(), limits, resync);
+        change(&mut other.0, &mut other.1, &mut other.2, &mut other.3);
+        let (description, grants, limits, resync) = &other;
+        wants.serve(&Wants {
+            description,
+            grants,
+            limits,
+            resync: *resync,
+        })
+    }
+
+    #[test]
+    fn what_a_version_says_of_itself_decides_whether_it_can_be_swapped_in() {
+        type Change = fn(&mut Description);
+        let rows: [(&str, Change, bool); 12] = [
+            ("nothing", |_| {}, true),
+            ("name", |it| it.name.push('x'), true),
+            ("version", |it| it.version.push('x'), true),
+            ("api_version", |it| it.api_version.push('1'), false),
+            ("kind", |it| it.kind.push('x'), false),
+            (
+                "label_selector",
+                |it| it.label_selector = Some("a".into()),
+                false,
+            ),
+            (
+                "field_selector",
+                |it| it.field_selector = Some("a=b".into()),
+                false,
+            ),
+            (
+                "fields",
+                |it| it.fields = Fields::parse([".spec"]).unwrap(),
+                false,
+            ),
+            (
+                "spec_change_only",
+                |it| it.spec_change_only = !it.spec_change_only,
+                false,
+            ),
+            ("finalizes", |it| it.finalizes = !it.finalizes, false),
+            ("needs", |it| it.needs.clear(), false),
+            ("crds", |it| it.crds.push("kind: X".into()), true),
+        ];
+        for (field, change, want) in rows {
+            assert_eq!(serves(|it, _, _, _| change(it)), want, "{field}");
+        }
+    }
+
+    #[test]
+    fn grants_and_resync_need_another_controller() {
+        let grant = || {
+            Grant::suggested(
+                "",
+                &["configmaps"],
+                &["get"],
+                crate::grants::Namespaces::All,
+            )
+        };
+        let granted = serves(|_, grants, _, _| *grants = Grants::new(vec![grant()]).unwrap());
+        assert!(!granted);
+        assert!(!serves(|_, _, _, resync| *resync *= 2));
+    }
+
+    #[test]
+    fn a_limit_needs_another_controller_if_it_counts_workers() {
+        type Change = fn(&mut Limits);
+        let rows: [(&str, Change, bool); 10] = [
+            ("memory", |it| it.memory *= 2, true),
+            ("cpu", |it| it.cpu *= 2, true),
+            ("deadline", |it| it.deadline *= 2, true),
+            ("concurrency", |it| it.concurrency *= 2, false),
+            ("apiCalls", |it| it.api_calls *= 2, true),
+            ("hostMemory", |it| it.host_memory = Bounds::NONE, true),
+            ("weight", |it| it.weight *= 2, true),
+            ("apiQPS", |it| it.api_qps *= 2, true),
+            ("apiBurst", |it| it.api_burst *= 2, true),
+            ("logBytesPerSecond", |it| it.log_bytes_per_second *= 2, true),
+        ];
+        for (limit, change, want) in rows {
+            assert_eq!(serves(|_, _, it, _| change(it)), want, "{limit}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! How the access of a plugin to the cluster is made.
+
+use std::sync::Arc;
+
+use super::{CapturedWrites, ClusterAccess, WriteMode};
+use crate::api::{Api, Discovery};
+use crate::events::Recorder;
+use crate::flowcontrol::Throttled;
+use crate::grants::{Grants, Used};
+use crate::plugin::{CustomMetrics, HostCalls, Plugin};
+use crate::view::View;
+
+/// What the accesses of all plugins have in common.
+pub struct AccessMeans {
+    /// To the API server.
+    pub api: Api,
+    /// What the API server serves.
+    pub discovery: Arc<Discovery>,
+    /// Where Events go.
+    pub events: Recorder,
+}
+
+impl ClusterAccess {
+    /// The access of `plugin`, with counters of its own.
+    pub fn of(
+        plugin: &Plugin,
+        grants: Grants,
+        view: Arc<View>,
+        means: AccessMeans,
+        writes: WriteMode,
+    ) -> Self {
+        let AccessMeans {
+            api,
+            discovery,
+            events,
+        } = means;
+        Self {
+            plugin: plugin.name.clone(),
+            api,
+            discovery,
+            grants,
+            used: Used::default(),
+            calls: HostCalls::default(),
+            custom_metrics: CustomMetrics::default(),
+            throttled: Throttled::default(),
+            view,
+            events,
+            account: plugin.account().clone(),
+            writes,
+            captured: CapturedWrites::default(),
+        }
+    }
+}
