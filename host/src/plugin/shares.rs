@@ -354,7 +354,7 @@ mod tests {
     /// A version that is loaded may be refused.
     #[tokio::test(start_paused = true)]
     async fn a_version_has_its_limits_over_time_and_its_slots_when_it_takes_over() {
-        let (shares, _) = shares();
+        let (shares, clock) = shares();
         let throttled = Throttled::default();
         let name: Arc<str> = "a".into();
         let few = Limits {
@@ -384,6 +384,8 @@ mod tests {
         new.take_over();
         assert_eq!(shares.slots.limits_of(&name), Some((90, 2)));
         assert_eq!(new.line().weight(), 90);
+        // A second of the old limit would be 1 KiB.
+        clock.sleep(Duration::from_secs(1)).await;
         assert_eq!(new.log(64 << 10), Logged::Yes);
         drop(old);
         assert_eq!(shares.slots.limits_of(&name), Some((90, 2)));
