@@ -51,7 +51,7 @@ use crate::lease::Times;
 use crate::metrics::Metrics;
 use crate::plugin::Sandboxes;
 use crate::recording::FailureRecorder;
-use crate::seams::{Either, Seams, Task, first};
+use crate::seams::{Seams, Task};
 use crate::shutdown::{Phases, ShutdownPhase, advance, reached};
 use crate::source::{Candidate, Folder, FolderWatch};
 use plan::{
@@ -163,14 +163,14 @@ impl Host {
         let _watching = plugins.host.seams.spawn.task(watching);
         let mut lost = None;
         while lost.is_none() {
-            let ended = first(reached(phases, ShutdownPhase::Drain), plugins.ended());
-            match first(ended, folders.recv()).await {
-                Either::Left(Either::Left(())) => break,
-                Either::Left(Either::Right(end)) => lost = plugins.take_end(end),
-                Either::Right(Some(folder)) => plugins.follow(folder),
-                Either::Right(None) => {
-                    lost = Some("the watch of the config folder was lost".into())
-                }
+            tokio::select! {
+                biased;
+                () = reached(phases, ShutdownPhase::Drain) => break,
+                end = plugins.ended() => lost = plugins.take_end(end),
+                folder = folders.recv() => match folder {
+                    Some(folder) => plugins.follow(folder),
+                    None => lost = Some("the watch of the config folder was lost".into()),
+                },
             }
         }
         if lost.is_some() {
@@ -345,11 +345,16 @@ impl Plugins {
             }
         };
         let mut relay = pin!(relay);
-        while let Either::Right(Some((name, ended))) =
-            first(relay.as_mut(), self.tasks.next()).await
-        {
+        loop {
+            let end = tokio::select! {
+                biased;
+                () = relay.as_mut() => None,
+                end = self.tasks.next() => end,
+            };
+            let Some((name, ended)) = end else {
+                return lost;
+            };
             lost = why_host_ends(&name, &ended).or(lost);
         }
-        lost
     }
 }

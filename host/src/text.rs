@@ -49,9 +49,10 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 /// As [`clean`], for a name, which is short: it is mostly shown as it is.
 pub fn clean_name(name: &str) -> Cow<'_, str> {
-    match name.chars().any(|c| c.is_control() || is_invisible(c)) {
-        true => Cow::Owned(clean(name, usize::MAX)),
-        false => Cow::Borrowed(name),
+    if name.chars().any(|c| c.is_control() || is_invisible(c)) {
+        Cow::Owned(clean(name, usize::MAX))
+    } else {
+        Cow::Borrowed(name)
     }
 }
 

@@ -16,6 +16,7 @@ mod defaults;
 mod inner;
 pub mod names;
 pub mod objects;
+mod read;
 mod resources;
 pub mod scale;
 mod schema;
@@ -192,7 +193,7 @@ fn status(crd: &Value) -> Vec<Cause> {
         return causes;
     }
     let mut left = names.clone();
-    for version in spec::versions(crd) {
+    for version in read::versions(crd) {
         let name = text_at(version, "/name");
         if version.get("storage") == Some(&Value::Bool(true)) && !left.contains(&name) {
             let why = format!("must have the storage version {name}");
@@ -290,7 +291,7 @@ fn preserved(crd: &Value, old: Option<&Value>) -> Option<Cause> {
 fn unknown_formats(crd: &Value) -> Vec<String> {
     let mut formats = Vec::new();
     for schema in inner::InternalDefinition::of(crd).schemas() {
-        schema::visit(schema.value, &mut |node| {
+        read::visit(schema.value, &mut |node| {
             let format = text_at(node, "/format");
             if !format.is_empty() && !formats::supported(kind(text_at(node, "/type")), format) {
                 formats.push(format.to_owned());
@@ -312,7 +313,7 @@ fn kind(name: &str) -> Option<Kind> {
 
 /// The name of the version that objects are kept in.
 fn storage_version(crd: &Value) -> Option<&str> {
-    let mut versions = spec::versions(crd);
+    let mut versions = read::versions(crd);
     let storage = versions.find(|version| version.get("storage") == Some(&Value::Bool(true)))?;
     Some(text_at(storage, "/name"))
 }

@@ -10,9 +10,9 @@ mod answers;
 mod events;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::meta;
@@ -177,28 +177,28 @@ fn holds(sent: &Value, wanted: &Value) -> bool {
 impl Faults {
     /// Switches a fault on; its count of requests begins now.
     pub fn switch_on(&self, switch: Switch) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         held.push(Counted { switch, seen: 0 });
         self.any.store(true, Ordering::Release);
     }
 
     /// Switches all faults of that name off.
     pub fn switch_off(&self, name: &str) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         held.retain(|counted| counted.switch.name != name);
         self.any.store(!held.is_empty(), Ordering::Release);
     }
 
     /// Switches everything off.
     pub fn heal(&self) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         held.clear();
         self.any.store(false, Ordering::Release);
     }
 
     /// How many requests each switch has seen, by name.
     pub fn seen(&self) -> Vec<(String, u64)> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.held.lock();
         let all = held.iter();
         all.map(|counted| (counted.switch.name.clone(), counted.seen))
             .collect()
@@ -209,7 +209,7 @@ impl Faults {
         if !self.any.load(Ordering::Acquire) {
             return Vec::new();
         }
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         let mut faults = Vec::new();
         for counted in held
             .iter_mut()

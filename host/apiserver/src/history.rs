@@ -2,10 +2,11 @@
 //!
 //! Clients see what watches show them; an oracle sees this (what really happened, by whom, and why).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use crate::request::route::Verb;
 use crate::store::{Entry, GroupResource, NamespacedName};
@@ -55,7 +56,7 @@ impl History {
     pub(crate) fn add(&self, record: impl FnOnce() -> Record) {
         if let Some(records) = &self.0 {
             let record = record();
-            let mut records = records.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut records = records.lock();
             records.push(record);
         }
     }
@@ -65,7 +66,7 @@ impl History {
         let Some(records) = &self.0 else {
             return 0;
         };
-        let records = records.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = records.lock();
         let of_key = records
             .iter()
             .filter(|record| record.key == *key && record.place == *place);
@@ -77,10 +78,7 @@ impl History {
         let Some(records) = &self.0 else {
             return Vec::new();
         };
-        let mut all = records
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let mut all = records.lock().clone();
         all.sort_by_key(|record| record.revision);
         all
     }

@@ -2,10 +2,11 @@
 
 use std::fmt::{self, Debug, Formatter};
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 pub use tokio::time::Instant;
 
@@ -113,7 +114,7 @@ impl Rng {
     }
 
     fn draw<T>(&self, from: impl FnOnce(&mut fastrand::Rng) -> T) -> T {
-        from(&mut self.numbers.lock().unwrap_or_else(PoisonError::into_inner))
+        from(&mut self.numbers.lock())
     }
 
     /// Any number.

@@ -1,7 +1,9 @@
 //! What a server holds: everything that the requests of its clients read and change.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::faults::Faults;
 use crate::history::History;
@@ -114,7 +116,6 @@ impl State {
     }
 
     fn definitions(&self) -> MutexGuard<'_, definitions::Known> {
-        let definitions = self.definitions.lock();
-        definitions.unwrap_or_else(PoisonError::into_inner)
+        self.definitions.lock()
     }
 }

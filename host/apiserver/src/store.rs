@@ -13,11 +13,12 @@ mod past;
 mod table;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 pub use bell::BellListener;
 pub(crate) use entry::parse;
 pub use entry::{Entry, Labels, NamespacedName};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 pub use table::{Event, EventType, Events, Gone, Happened, Snapshot};
 
@@ -104,7 +105,7 @@ impl Default for Store {
 
 impl Store {
     fn inner(&self) -> MutexGuard<'_, StoreState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// The revision of the last write.

@@ -1,11 +1,11 @@
 //! Who a bearer token stands for.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use crate::request::User;
@@ -124,7 +124,7 @@ impl Tokens {
     }
 
     fn lock(&self) -> MutexGuard<'_, Given> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
     /// Who a token stands for at this server; nobody when it has ended.

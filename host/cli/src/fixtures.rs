@@ -162,9 +162,10 @@ impl Session {
             written.with_context(|| format!("cannot write {}", path.display()))?;
         }
         if failed > 0 {
-            let hint = match report.cases.iter().any(|case| case.differs) {
-                true => ": if the new results are right, `windlass test --update` accepts them",
-                false => "",
+            let hint = if report.cases.iter().any(|case| case.differs) {
+                ": if the new results are right, `windlass test --update` accepts them"
+            } else {
+                ""
             };
             bail!("{failed} of {} failed{hint}", report.cases.len());
         }

@@ -13,7 +13,7 @@ use super::refusal::Refusal;
 use super::rollout::{AdmissionEvent, AdmissionStep, Runs, admission_step};
 use super::version::Version;
 use super::{Asked, Host};
-use crate::seams::{Either, first};
+
 use crate::source::Candidate;
 use crate::text::LogOnce;
 
@@ -174,14 +174,17 @@ impl Admissions<'_> {
         let current = self.current.as_ref();
         let next = host.next(candidate, current, &self.stopped);
         let stops = host.stops(current, &mut self.quarantine);
-        let next = first(Box::pin(next), Box::pin(stops)).await;
-        // An order that came together with the answer is not for the candidate.
+        let next = tokio::select! {
+            biased;
+            next = Box::pin(next) => next,
+            () = Box::pin(stops) => return Outcome::Stopped,
+        };
         match next {
-            Either::Left(_) if current.is_some_and(|it| host.is_to_stop(it)) => Outcome::Stopped,
-            Either::Left(Ok(Some(admitted))) => Outcome::Admitted(admitted),
-            Either::Left(Ok(None)) => Outcome::Unchanged,
-            Either::Left(Err(refusal)) => Outcome::Refused(refusal),
-            Either::Right(()) => Outcome::Stopped,
+            // An order that came together with the answer is not for the candidate.
+            _ if current.is_some_and(|it| host.is_to_stop(it)) => Outcome::Stopped,
+            Ok(Some(admitted)) => Outcome::Admitted(admitted),
+            Ok(None) => Outcome::Unchanged,
+            Err(refusal) => Outcome::Refused(refusal),
         }
     }
 
@@ -239,7 +242,11 @@ async fn replace<V: Clone>(
 ) {
     *current = Some(next.clone());
     accept.send_replace(Some(next));
-    first(keep, stops).await;
+    tokio::select! {
+        biased;
+        () = keep => {}
+        () = stops => {}
+    }
 }
 
 #[cfg(test)]

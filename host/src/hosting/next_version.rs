@@ -11,7 +11,6 @@ use crate::controller::{ControllerParts, Prepared};
 use crate::manifest;
 use crate::metrics::PluginStage;
 use crate::plugin::Plugin;
-use crate::seams::{Either, first};
 
 /// What takes the place of what is here.
 pub(super) enum NextVersion {
@@ -76,8 +75,10 @@ pub(super) async fn next_version(
                         .reached(PluginStage::Syncing);
                 }
                 let prepared = Box::pin(prepare(host, gate, &newest));
-                if let Either::Left(prepared) = first(prepared, news(accepted)).await {
-                    return NextVersion::Next(newest, Box::new(prepared));
+                tokio::select! {
+                    biased;
+                    prepared = prepared => return NextVersion::Next(newest, Box::new(prepared)),
+                    () = news(accepted) => {}
                 }
             }
         }

@@ -17,7 +17,7 @@ use crate::grants::split_subresource;
 use crate::lease::ObservedLease;
 use crate::metrics::PluginStage;
 use crate::plugin::Description;
-use crate::seams::{Either, first};
+
 use crate::shutdown::{Phases, ShutdownPhase, reached};
 
 /// How often it is asked whether an absent primary kind is served by now.
@@ -57,10 +57,11 @@ impl Host {
     pub(super) async fn host_plugin(&self, name: &str, asked: Asked, phases: &Phases) -> Ended {
         let (accept, accepted) = watch::channel(None);
         let admissions = self.admissions(name, asked, &accept);
-        let watched = first(admissions, self.stop_above_hard_limit(name));
-        match first(self.control(name, accepted, phases), watched).await {
-            Either::Left(ended) => ended,
-            Either::Right(Either::Left(never) | Either::Right(never)) => match never {},
+        tokio::select! {
+            biased;
+            ended = self.control(name, accepted, phases) => ended,
+            never = admissions => match never {},
+            never = self.stop_above_hard_limit(name) => match never {},
         }
     }
 
@@ -88,8 +89,10 @@ impl Host {
             let (version, _) = self.startable(name, &mut accepted).await;
             self.check_needs(&version).await;
         });
-        if let Either::Right(()) = first(ready, asked()).await {
-            return Ended::Asked;
+        tokio::select! {
+            biased;
+            () = ready => {}
+            () = asked() => return Ended::Asked,
         }
         let lease = self.lease(name);
         let (elect, elected) = watch::channel(None);
@@ -111,16 +114,25 @@ impl Host {
             // Who gets the Lease at once lists after that, and need not ask how far the lists are.
             let tried = tried.wait_for(|tried| *tried);
             let patience = self.seams.clock.within(self.times.retry_period, tried);
-            first(patience, asked()).await;
+            tokio::select! {
+                biased;
+                _ = patience => {}
+                () = asked() => {}
+            }
             runner.run(accepted, phases).await;
         };
-        let over = first(lost.as_mut(), run).await;
+        let has_lease = tokio::select! {
+            biased;
+            () = lost.as_mut() => false,
+            () = run => true,
+        };
         let mut ended = Ended::LostLease;
-        if let Either::Right(()) = over {
+        if has_lease {
             bug!(TheLeaseIsReleasedFirst, Box::pin(lease.release()).await);
-            let stopped = first(lost, Box::pin(runner.stop(phases))).await;
-            if let Either::Right(()) = stopped {
-                ended = Ended::Asked;
+            tokio::select! {
+                biased;
+                () = lost => {}
+                () = Box::pin(runner.stop(phases)) => ended = Ended::Asked,
             }
         }
         meters.leads.set(0);
@@ -144,14 +156,19 @@ impl Host {
                     None => std::future::pending().await,
                 }
             };
-            match (first(found, news(accepted)).await, version) {
-                (Either::Left(Ok(primary)), Some(version)) => return (version, primary),
-                (Either::Left(Err(problem)), Some(version)) => {
+            let found = tokio::select! {
+                biased;
+                found = found => found,
+                () = news(accepted) => continue,
+            };
+            match (found, version) {
+                (Ok(primary), Some(version)) => return (version, primary),
+                (Err(problem), Some(version)) => {
                     tracing::error!(plugin = &*version.plugin.name, "{problem}");
                     self.waits(name, &problem);
                     news(accepted).await;
                 }
-                (_, _) => {}
+                (_, None) => {}
             }
         }
     }

@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::plugin::news;
@@ -21,7 +22,6 @@ use crate::digest::Digest;
 use crate::lease::Lease;
 use crate::memory::memory_limit;
 use crate::plugin::LoadError;
-use crate::seams::first;
 use crate::source::Candidate;
 
 /// How long a plugin waits for what other hosts have published, before it starts.
@@ -50,10 +50,8 @@ impl Quarantine {
 
     /// The order to stop `plugin`, if there is one. It is gone then.
     pub(super) fn order(&self, plugin: &str) -> Option<String> {
-        let orders = self.orders.lock();
-        orders
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(plugin)
+        let mut orders = self.orders.lock();
+        orders.remove(plugin)
     }
 
     /// Notices of crashes that others have published, and of orders.
@@ -62,13 +60,21 @@ impl Quarantine {
     }
 }
 
+/// Waits for news of either channel.
+async fn either(published: &mut watch::Receiver<()>, ordered: &mut watch::Receiver<()>) {
+    tokio::select! {
+        biased;
+        () = news(published) => {}
+        () = news(ordered) => {}
+    }
+}
+
 impl Host {
     /// Stops `plugin` now, because of `why`: its calls end, it has no informers any more, and it does not run again
     /// before another version or another document of it is asked for, or the host is started again. Its neighbours
     /// run on. Nothing happens to a plugin that does not run.
     pub fn quarantine(&self, plugin: &str, why: &str) {
-        let orders = self.quarantine.orders.lock();
-        let mut orders = orders.unwrap_or_else(PoisonError::into_inner);
+        let mut orders = self.quarantine.orders.lock();
         orders.insert(plugin.to_owned(), why.to_owned());
         drop(orders);
         self.quarantine.ordered.send_replace(());
@@ -117,7 +123,7 @@ impl Host {
             return std::future::pending().await;
         };
         while !self.is_to_stop(version) {
-            first(news(published), news(ordered)).await;
+            either(published, ordered).await;
         }
     }
 
@@ -147,16 +153,21 @@ impl Host {
             while !current.is_some_and(|version| self.is_to_stop(version))
                 && !digest.as_ref().is_some_and(is_free)
             {
-                first(news(published), news(ordered)).await;
+                either(published, ordered).await;
             }
         };
-        first(news(asked), first(again, moves)).await;
+        tokio::select! {
+            biased;
+            () = news(asked) => {}
+            () = again => {}
+            () = moves => {}
+        }
     }
 
     /// Whether `version`, which runs, may not any more.
     pub(super) fn is_to_stop(&self, version: &Version) -> bool {
         let orders = self.quarantine.orders.lock();
-        let orders = orders.unwrap_or_else(PoisonError::into_inner);
+        let orders = orders;
         let is_ordered = orders.contains_key(&*version.plugin.name);
         drop(orders);
         is_ordered || self.check_quarantine(&version.digest).is_err()

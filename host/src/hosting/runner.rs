@@ -21,7 +21,7 @@ use crate::bugs::bug;
 use crate::controller::{Controller, Prepared};
 use crate::metrics::{PluginMetrics, PluginStage};
 use crate::object::finalizer_of;
-use crate::seams::{Either, first};
+
 use crate::shutdown::{Phases, ShutdownPhase, reached};
 
 /// How often it is asked whether the last pass has ended.
@@ -68,7 +68,11 @@ impl<'a> PluginRunner<'a> {
                 self.follow(&mut accepted).await;
             }
         };
-        first(follow, asked).await;
+        tokio::select! {
+            biased;
+            () = follow => {}
+            () = asked => {}
+        }
     }
 
     /// Puts the newest version in its place as soon as it is ready. What is new in it may need other
@@ -77,11 +81,11 @@ impl<'a> PluginRunner<'a> {
         let (host, gate, versions) = (self.host, self.gate.clone(), self.versions());
         let mut next = pin!(next_version(host, &gate, accepted, &versions));
         loop {
-            let here = first(self.moved(), self.may_begin());
-            match first(next.as_mut(), here).await {
-                Either::Left(next) => return self.take_in(next).await,
-                Either::Right(Either::Left(())) => return self.start_again().await,
-                Either::Right(Either::Right(())) => Box::pin(self.begin()).await,
+            tokio::select! {
+                biased;
+                next = next.as_mut() => return self.take_in(next).await,
+                () = self.moved() => return self.start_again().await,
+                () = self.may_begin() => Box::pin(self.begin()).await,
             }
         }
     }
@@ -235,12 +239,13 @@ impl<'a> PluginRunner<'a> {
             return;
         };
         controller.drain();
-        let impatient = first(
-            reached(phases, ShutdownPhase::Abort),
-            self.host.seams.clock.sleep(self.host.grace),
-        );
-        if let Either::Left(()) = first(self.drained(controller), impatient).await {
-            tracing::debug!(plugin = self.plugin, "all passes have ended");
+        tokio::select! {
+            biased;
+            () = self.drained(controller) => {
+                tracing::debug!(plugin = self.plugin, "all passes have ended");
+            }
+            () = reached(phases, ShutdownPhase::Abort) => {}
+            () = self.host.seams.clock.sleep(self.host.grace) => {}
         }
         let left = controller.finalizers();
         if version.plugin.description.finalizes && left > 0 {

@@ -77,8 +77,9 @@ impl Version {
         let line = |index| line_of_grant(&self.candidate.text, name, index);
         let (refused, notes) = readiness.problems_told(line);
         if refused.is_empty() {
-            let notes = notes.into_iter();
-            let notes = notes.map(|text| format!("{file}: plugin {name}: {text}"));
+            let notes = notes
+                .into_iter()
+                .map(|text| format!("{file}: plugin {name}: {text}"));
             return Ok(notes.collect());
         }
         Err(format!(

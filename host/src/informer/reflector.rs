@@ -184,9 +184,10 @@ impl Reflector {
     }
 
     fn accept(&self) -> Accept {
-        match self.watched.metadata_only || self.watched.finalizer.is_some() {
-            true => Accept::Metadata,
-            false => Accept::Whole,
+        if self.watched.metadata_only || self.watched.finalizer.is_some() {
+            Accept::Metadata
+        } else {
+            Accept::Whole
         }
     }
 }

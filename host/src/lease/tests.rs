@@ -10,7 +10,7 @@ use windlass_apiserver::server::Server;
 
 use super::*;
 use crate::digest::digest;
-use crate::seams::{Clock, Either, Rng, Spawn, first};
+use crate::seams::{Clock, Rng, Spawn};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -140,6 +140,14 @@ async fn a_lease_that_is_given_up_while_it_is_watched_has_no_holder() {
     assert_eq!(holder.unwrap(), None);
 }
 
+async fn hold_for_5_s(world: &World, lease: &Lease) {
+    tokio::select! {
+        biased;
+        () = lease.hold() => panic!("the lease is lost"),
+        () = world.wait(5 * SECOND) => {}
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_holder_that_renews_is_named() {
     let world = World::new();
@@ -147,9 +155,10 @@ async fn a_holder_that_renews_is_named() {
     held.acquire(ObservedLease::default(), |_| {}).await;
     let mut watched = ObservedLease::default();
     let asked = asking.holder(&mut watched);
-    match first(held.hold(), asked).await {
-        crate::seams::Either::Right(holder) => assert_eq!(holder.unwrap().unwrap(), "host"),
-        crate::seams::Either::Left(()) => panic!("the lease is lost"),
+    tokio::select! {
+        biased;
+        () = held.hold() => panic!("the lease is lost"),
+        holder = asked => assert_eq!(holder.unwrap().unwrap(), "host"),
     }
 }
 
@@ -183,9 +192,10 @@ async fn a_write_is_refused_before_a_lease_that_cannot_be_renewed_is_given_up() 
         world.wait(SECOND).await;
         api.send(map("late")).await.unwrap_err()
     };
-    match first(lease.hold(), writes).await {
-        crate::seams::Either::Right(refused) => assert!(matches!(refused, ApiError::NotLeader)),
-        crate::seams::Either::Left(()) => panic!("the lease was given up first"),
+    tokio::select! {
+        biased;
+        () = lease.hold() => panic!("the lease was given up first"),
+        refused = writes => assert!(matches!(refused, ApiError::NotLeader)),
     }
 }
 
@@ -250,8 +260,12 @@ async fn a_lease_that_somebody_empties_stays_with_its_holder_unless_another_take
             lease.api.send(patch).await.unwrap();
             world.wait(60 * SECOND).await;
         };
-        let ended = first(lease.hold(), empties).await;
-        assert_eq!(matches!(ended, Either::Right(())), holds, "{taken_by:?}");
+        let still_holds = tokio::select! {
+            biased;
+            () = lease.hold() => false,
+            () = empties => true,
+        };
+        assert_eq!(still_holds, holds, "{taken_by:?}");
         let now: Value = lease.api.send(Request::get(uri)).await.unwrap();
         let holder = if holds { "one" } else { "other" };
         assert_eq!(now["spec"]["holderIdentity"], holder);
@@ -269,11 +283,11 @@ async fn who_waits_for_a_lease_hears_who_has_it() {
     holder.acquire(ObservedLease::default(), waits).await;
     assert_eq!(heard.lock().drain(..).collect::<Vec<_>>(), [None]);
     let other = world.lease("other");
-    first(
-        other.acquire(ObservedLease::default(), waits),
-        world.wait(SECOND),
-    )
-    .await;
+    tokio::select! {
+        biased;
+        () = other.acquire(ObservedLease::default(), waits) => panic!("it has a holder"),
+        () = world.wait(SECOND) => {}
+    }
     assert_eq!(*heard.lock(), [Some("one".to_owned())]);
 }
 
@@ -328,7 +342,7 @@ async fn what_hosts_publish_of_crashes_stays_whoever_writes_the_lease_and_its_ho
         assert!(!is_quarantined(&world, &heard));
         let crashed = world.lease("b").listening(after_a_crash(&world, run));
         crashed.publish(&poison).await.unwrap();
-        first(holder.hold(), world.wait(5 * SECOND)).await;
+        hold_for_5_s(&world, &holder).await;
     }
     assert!(is_quarantined(&world, &heard), "two crashes of two hosts");
     assert_eq!(holder_of(&holder).await, "a", "it still holds the Lease");
@@ -365,7 +379,7 @@ async fn a_crash_is_published_on_a_lease_that_nobody_has_had_and_with_annotation
         .unwrap();
     let crashed = world.lease("c").listening(after_a_crash(&world, "two"));
     crashed.publish(&poison).await.unwrap();
-    first(lease.hold(), world.wait(5 * SECOND)).await;
+    hold_for_5_s(&world, &lease).await;
     assert!(is_quarantined(&world, &heard));
     let record = lease.read().await.unwrap().unwrap();
     assert_eq!(

@@ -86,9 +86,10 @@ impl Fields {
     /// How many bytes of an object's text they are, and what is always there, at most: a list of which parts are declared
     /// counts as a whole, and so does the object if very many fields are.
     pub(crate) fn length_in(&self, text: &str) -> usize {
-        let parts = match self.is_all() || self.0.len() > MANY {
-            true => None,
-            false => RawFields::of(text),
+        let parts = if self.is_all() || self.0.len() > MANY {
+            None
+        } else {
+            RawFields::of(text)
         };
         let Some(parts) = parts else {
             return text.len();

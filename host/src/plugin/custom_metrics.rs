@@ -211,12 +211,13 @@ fn checked(name: &str, labels: Vec<Label>) -> Result<Vec<(String, String)>, Drop
         checked.push((name, clean(&value, VALUE)));
     }
     checked.sort();
-    match checked
+    if checked
         .windows(2)
         .any(|pair| matches!(pair, [(one, _), (other, _)] if one == other))
     {
-        true => Err("a label is there twice"),
-        false => Ok(checked),
+        Err("a label is there twice")
+    } else {
+        Ok(checked)
     }
 }
 

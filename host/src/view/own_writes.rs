@@ -32,9 +32,10 @@ pub(super) enum WriteResult {
 impl WriteResult {
     /// An answer with `version`, of an object that is `held` in the store.
     pub(super) fn to(version: u64, held: Option<&Object>) -> Self {
-        match held.is_some_and(|held| held.metadata.version() >= version) {
-            true => Self::Echoed(version),
-            false => Self::New(version),
+        if held.is_some_and(|held| held.metadata.version() >= version) {
+            Self::Echoed(version)
+        } else {
+            Self::New(version)
         }
     }
 }

@@ -222,3 +222,25 @@ fn machine() -> Result<String> {
     let version = kernel.trim().split('-').next().unwrap_or_default();
     Ok(format!("{processors} × {model}, Linux {version}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contestant::Contestant::{KubeRs, Windlass, WindlassBase, WindlassPresent};
+
+    #[test]
+    fn contestants_take_turns_and_two_builds_take_the_place_of_windlass() {
+        let turns = |words: &[&str], all: &[Contestant], round| {
+            let words = [&["bench"][..], words].concat();
+            Flags::try_parse_from(words).unwrap().turns(all, round)
+        };
+        let all = [KubeRs, Windlass];
+        assert_eq!(turns(&[], &all, 0), [KubeRs, Windlass]);
+        assert_eq!(turns(&[], &all, 1), [Windlass, KubeRs]);
+        assert_eq!(turns(&["--only", "kube"], &all, 1), [KubeRs]);
+        let builds = ["--builds"];
+        assert_eq!(turns(&builds, &all, 0), [WindlassBase, WindlassPresent]);
+        assert_eq!(turns(&builds, &all, 1), [WindlassPresent, WindlassBase]);
+        assert_eq!(turns(&builds, &[KubeRs], 0), []);
+    }
+}

@@ -73,10 +73,12 @@ impl Masks {
         let raw: Vec<RawMask> = crate::yaml::one(text).context("the masks")?;
         let masks = raw.into_iter().map(|raw| {
             let whole = |text: &String| Regex::new(&format!("^(?:{text})$"));
-            let like = raw.like.as_ref();
-            let like = like.map(|text| match raw.paths.is_empty() {
-                true => Regex::new(text),
-                false => whole(text),
+            let like = raw.like.as_ref().map(|text| {
+                if raw.paths.is_empty() {
+                    Regex::new(text)
+                } else {
+                    whole(text)
+                }
             });
             Ok(Mask {
                 kind: raw.kind.as_ref().map(whole).transpose()?,

@@ -234,8 +234,10 @@ impl<'a> Player<'a> {
     ) -> Result<()> {
         entry.title = format!("events of {name} until {until:?}");
         let watch = self.watches.get_mut(name);
-        let events = watch.with_context(|| format!("no watch {name} is open"))?;
-        let events = events.take(until).await?;
+        let events = watch
+            .with_context(|| format!("no watch {name} is open"))?
+            .take(until)
+            .await?;
         let (events, lines): (Vec<Value>, Vec<Vec<u8>>) = events.into_iter().unzip();
         entry.answer = json!({ "events": events });
         if view.spelled {

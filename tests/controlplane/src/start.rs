@@ -22,7 +22,7 @@ use crate::flags::Site;
 use crate::process::Guarded;
 
 /// How long each server may take; a loaded machine is slow, a broken server exits.
-const DEADLINE: Duration = Duration::from_secs(90);
+const DEADLINE: Duration = Duration::from_secs(180);
 /// How often a lost race for a port is forgiven.
 const ATTEMPTS: usize = 5;
 

@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use super::schema;
+use super::read;
 use crate::field::Path;
-use crate::json::items;
-use crate::json::text_at;
+use crate::json::{items, text_at};
 use crate::status::Cause;
 
 const COLUMN_TYPES: &str = "must be one of boolean,date,integer,number,string";
@@ -94,7 +93,7 @@ fn selected(schema: &Value, path: &str, at: Path<'_>, causes: &mut Vec<Cause>) -
     let found = if path.contains('[') {
         Err("array notation is not allowed".to_owned())
     } else {
-        schema::follow(schema, path)
+        read::follow(schema, path)
     };
     let mut invalid = |why: &str| causes.push(Cause::invalid(at, &path.into(), why));
     let found = match found {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::schema::is_true;
+use super::read::is_true;
 use crate::field::Path;
 use crate::json::entries;
 use crate::metadata::coerce::Malformed;

@@ -6,8 +6,8 @@ use std::cell::OnceCell;
 
 use serde_json::Value;
 
+use super::read::versions;
 use super::shown;
-use super::spec::versions;
 use crate::field::Path;
 
 /// A definition as the real server holds it.

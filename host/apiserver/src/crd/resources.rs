@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::names::is_true;
-use super::spec::versions;
+use super::read::versions;
 use super::storage_version;
 use crate::deep;
 use crate::discovery::{CUSTOM_VERBS, precedence};

@@ -6,10 +6,10 @@ mod walk;
 
 use serde_json::Value;
 
+use super::read::is_true;
 use super::{defaults, shown, structural};
 use crate::field::Path;
-use crate::json::{entries, text_at};
-pub(super) use crate::schema::Pattern;
+use crate::json::text_at;
 use crate::status::Cause;
 use walk::{SchemaWalk, WalkContext};
 
@@ -41,54 +41,6 @@ const AT_ROOT: [(&str, &str); 22] = [
     ),
     ("x-kubernetes-validations", "XValidations"),
 ];
-
-/// The items of a list within a schema.
-pub(super) fn parts<'a>(schema: &'a Value, word: &str) -> impl Iterator<Item = &'a Value> {
-    schema
-        .get(word)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-}
-
-/// Whether a schema says something under a word.
-pub(super) fn has(schema: &Value, word: &str) -> bool {
-    schema.get(word).is_some_and(|value| !value.is_null())
-}
-
-/// Whether a schema says `true` under a word.
-pub(super) fn is_true(schema: &Value, word: &str) -> bool {
-    schema.get(word) == Some(&Value::Bool(true))
-}
-
-/// What Go would not tell from nothing.
-pub(super) fn is_zero(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(yes) => !yes,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        Value::Number(_) => false,
-    }
-}
-
-/// Visits a schema and all schemas in it.
-pub(super) fn visit<'a>(schema: &'a Value, with: &mut impl FnMut(&'a Value)) {
-    if !schema.is_object() {
-        return;
-    }
-    with(schema);
-    for word in ["items", "not", "additionalProperties"] {
-        if let Some(below) = schema.get(word) {
-            visit(below, with);
-        }
-    }
-    for word in ["allOf", "anyOf", "oneOf"] {
-        parts(schema, word).for_each(|part| visit(part, with));
-    }
-    entries(schema, "properties").for_each(|(_, field)| visit(field, with));
-}
 
 /// What is wrong with a schema; `at` is where it lies, without `openAPIV3Schema`.
 pub(super) fn validate(schema: &Value, has_status: bool, at: Path<'_>) -> Vec<Cause> {
@@ -145,39 +97,4 @@ fn at_root(schema: &Value, at: Path<'_>) -> Option<Cause> {
         &shown::schema(schema),
         &why,
     ))
-}
-
-/// The schema at the end of a path such as `.spec.map['a.b']`.
-///
-/// # Errors
-/// If the path leads nowhere, in the real server's words.
-pub(super) fn follow<'a>(schema: &'a Value, path: &str) -> Result<&'a Value, String> {
-    let mut schema = schema;
-    let mut rest = path;
-    while !rest.is_empty() {
-        let name;
-        if let Some(after) = rest.strip_prefix("['") {
-            let end = after.find("']").ok_or("unexpected end of JSON path")?;
-            (name, rest) = after.split_at(end);
-            rest = rest.get(2..).unwrap_or_default();
-        } else if let Some(after) = rest.strip_prefix('.') {
-            let end = after.find(['.', '[']).unwrap_or(after.len());
-            (name, rest) = after.split_at(end);
-        } else {
-            let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());
-            let token = rest.get(..end.max(1)).unwrap_or(rest);
-            return Err(format!("expected [ or . but got: {token}"));
-        }
-        if name.is_empty() {
-            return Err("unexpected end of JSON path".to_owned());
-        }
-        let below = match schema.get("properties").filter(|all| all.is_object()) {
-            Some(all) => all.get(name),
-            None => schema
-                .get("additionalProperties")
-                .filter(|values| values.is_object()),
-        };
-        schema = below.ok_or("does not refer to a valid field")?;
-    }
-    Ok(schema)
 }

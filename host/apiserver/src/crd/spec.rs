@@ -3,17 +3,12 @@
 use serde_json::Value;
 
 use super::inner::{InternalDefinition, VersionPart};
+use super::read::versions;
 use super::{columns, names, schema, shown};
 use crate::field::Path;
 use crate::json::{text_at, texts_at};
 use crate::names::{label_1035, subdomain};
 use crate::status::Cause;
-
-/// The versions of a definition.
-pub(super) fn versions(crd: &Value) -> impl Iterator<Item = &Value> {
-    let list = crd.pointer("/spec/versions").and_then(Value::as_array);
-    list.map(Vec::as_slice).unwrap_or_default().iter()
-}
 
 /// What is wrong with a definition's spec.
 pub(super) fn validate(crd: &Value) -> Vec<Cause> {

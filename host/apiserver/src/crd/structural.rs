@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::schema::{Pattern, has, is_true, is_zero, parts, visit};
+use super::read::{has, is_true, is_zero, parts, visit};
 use crate::field::Path;
 use crate::json::entries;
 use crate::json::text_at;
+use crate::schema::Pattern;
 use crate::status::Cause;
 
 /// How a place lies in its schema.

@@ -1,8 +1,9 @@
 //! Policies as they are asked: read from their objects, compiled, and kept until they change.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use super::GROUP;
@@ -151,7 +152,7 @@ impl<T> ObjectCache<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, CachedObjects<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

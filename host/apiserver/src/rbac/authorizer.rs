@@ -1,6 +1,8 @@
 //! The policy of a server at each moment, read again when a role or a binding has changed.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::escalation::{self, Grant};
 use super::policy::Rights;
@@ -86,7 +88,7 @@ impl Authorizer {
 
     /// What roles and bindings say; nothing where nobody asks them.
     pub fn policy(&self, store: &Store) -> Arc<RuleResolver> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         if let Some(held) = held.as_mut()
             && !held.is_stale()
         {

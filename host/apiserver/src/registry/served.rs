@@ -1,6 +1,8 @@
 //! What is served: the objects, and the resources by which clients reach them.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 use super::Registry;
 use crate::store::Store;
@@ -28,7 +30,7 @@ impl Served {
 
     /// What is served now.
     pub fn registry(&self) -> Arc<Registry> {
-        let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
+        let registry = self.registry.read();
         Arc::clone(&registry)
     }
 
@@ -36,10 +38,7 @@ impl Served {
     pub fn serve(&self, registry: Registry) {
         let registry = Arc::new(registry);
         let before = {
-            let mut held = self
-                .registry
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut held = self.registry.write();
             std::mem::replace(&mut *held, Arc::clone(&registry))
         };
         for place in before.places_not_in(&registry) {

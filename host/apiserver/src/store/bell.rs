@@ -86,7 +86,7 @@ impl BellListener {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -100,7 +100,7 @@ mod tests {
                 let (mut listener, order) = (bell.listen(), order.clone());
                 tokio::spawn(async move {
                     listener.changed().await.unwrap();
-                    order.lock().unwrap().push(number);
+                    order.lock().push(number);
                 })
             })
             .collect();
@@ -109,7 +109,7 @@ mod tests {
         for task in tasks {
             task.await.unwrap();
         }
-        assert_eq!(*order.lock().unwrap(), Vec::from_iter(0..20));
+        assert_eq!(*order.lock(), Vec::from_iter(0..20));
     }
 
     #[tokio::test]

@@ -1,8 +1,8 @@
 //! The server as a service without a socket: definitions written by many at a time.
 
-use std::sync::Mutex;
 use std::thread::ScopedJoinHandle;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use windlass_apiserver::server::Server;
 
@@ -36,7 +36,7 @@ async fn write(server: Server, writer: usize, served: &Mutex<Vec<String>>) {
         let group = format!("{writer}-{nth}.example.com");
         let (code, answer) = send(&server, "POST", DEFINITIONS, &definition(&group)).await;
         assert_eq!(code, 201, "{answer}");
-        served.lock().unwrap().push(group);
+        served.lock().push(group);
     }
 }
 
@@ -54,7 +54,7 @@ fn a_kind_that_is_served_stays_served_while_others_are_defined() {
             let mut over = false;
             while !over {
                 over = writers.iter().all(ScopedJoinHandle::is_finished);
-                let known = served.lock().unwrap().clone();
+                let known = served.lock().clone();
                 for group in known {
                     assert!(is_served(&server, &group).await, "{group} is gone");
                 }

@@ -39,9 +39,10 @@ async fn ends_after(talk: impl AsyncFnOnce(&mut DuplexStream)) -> u64 {
         talk(&mut client).await;
         std::future::pending::<()>().await;
     };
-    match crate::seams::first(ended, client).await {
-        crate::seams::Either::Left(time) => time.as_secs(),
-        crate::seams::Either::Right(()) => unreachable!("the client stays"),
+    tokio::select! {
+        biased;
+        time = ended => time.as_secs(),
+        () = client => unreachable!("the client stays"),
     }
 }
 

@@ -67,9 +67,10 @@ impl Sleeper<'_> {
 
     fn check(&self, pollables: &[Resource<DynPollable>]) -> wasmtime::Result<()> {
         let mut all = pollables.iter().map(Resource::rep);
-        match !pollables.is_empty() && all.all(|one| self.sleeps.0.contains(&one)) {
-            true => Err(wasmtime::Error::new(OnlyWaits)),
-            false => Ok(()),
+        if !pollables.is_empty() && all.all(|one| self.sleeps.0.contains(&one)) {
+            Err(wasmtime::Error::new(OnlyWaits))
+        } else {
+            Ok(())
         }
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::walk::SchemaWalk;
-use super::{has, is_true, parts};
+use crate::crd::read::{has, is_true, parts};
 use crate::field::Path;
 use crate::json::{items, text_at, texts};
 use crate::status::Cause;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::walk::{SchemaWalk, WalkContext};
-use super::{follow, parts};
+use crate::crd::read::{follow, parts};
 use crate::crd::shown;
 use crate::crd::structural::unsupported;
 use crate::field::Path;

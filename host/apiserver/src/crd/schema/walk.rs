@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::{entries, has, is_true, is_zero, parts};
+use crate::crd::read::{has, is_true, is_zero, parts};
 use crate::field::Path;
+use crate::json::entries;
 use crate::json::text_at;
 use crate::status::Cause;
 

@@ -10,11 +10,12 @@ pub(super) fn check_text(name: &str) -> Result<(), String> {
     let is_word = WORDS.iter().any(|word| name.eq_ignore_ascii_case(word));
     let is_number = name.starts_with(|first: char| first.is_ascii_digit());
     let is_number = is_number && name.parse::<f64>().is_ok();
-    match is_word || is_number {
-        true => Err(format!(
+    if is_word || is_number {
+        Err(format!(
             "YAML reads {name} without quotes as a boolean, null or a number: choose another name"
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

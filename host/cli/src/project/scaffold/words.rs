@@ -72,9 +72,10 @@ impl Kind {
     fn variable(&self) -> &str {
         let singular = &*self.singular;
         let is_word = singular.chars().all(|c| c.is_ascii_lowercase());
-        match is_word && !TAKEN.split_whitespace().any(|taken| taken == singular) {
-            true => singular,
-            false => "resource",
+        if is_word && !TAKEN.split_whitespace().any(|taken| taken == singular) {
+            singular
+        } else {
+            "resource"
         }
     }
 
