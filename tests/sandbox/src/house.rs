@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use jiff::Timestamp;
 use serde_json::Value;
 use tokio::runtime::{Handle, Runtime};
 use windlass_code_cache::CodeCache;
@@ -20,18 +19,17 @@ use windlass_host::plugin::{
 };
 use windlass_host::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
 use windlass_host::view::View;
-use windlass_sdk::ObjectRef;
 
-use crate::api::FakeApi;
+use crate::api_server::ApiServer;
 use crate::guests;
 
 /// The memory of all guests together.
 pub const BUDGET: usize = 1 << 30;
 
-/// A host whose API server is a [`FakeApi`].
+/// A host whose API server is an [`ApiServer`].
 pub struct House {
     /// The API server.
-    pub api: FakeApi,
+    pub api: ApiServer,
     /// What all its plugins share.
     pub sandboxes: Arc<Sandboxes>,
     /// The connection to the API server.
@@ -51,34 +49,34 @@ pub struct Tenant {
     /// Stops every call of the plugin: the host is shutting down.
     pub cancel: Cancel,
     cluster: Arc<ClusterAccess>,
-    api: FakeApi,
+    api: ApiServer,
 }
 
 impl House {
-    /// A house with the machine's clock and `threads` threads for guests. To be made on a host
+    /// A house with the clock of `api` and `threads` threads for guests. To be made on a host
     /// runtime of more than one thread.
     ///
     /// # Errors
     /// The machine cannot run it.
-    pub fn on_threads(api: FakeApi, threads: usize) -> anyhow::Result<Self> {
+    pub fn on_threads(api: ApiServer, threads: usize) -> anyhow::Result<Self> {
         let guests = guest_threads(threads)?;
         let spawn = Spawn::on_threads(Handle::current(), guests.handle().clone());
-        let mut house = Self::new(api, Clock::system(), spawn, threads)?;
+        let mut house = Self::new(api, spawn, threads)?;
         house.guests = Some(guests);
         Ok(house)
     }
 
-    /// A house on one thread whose clock shows `wall` now and moves with tokio's.
+    /// A house with the clock of `api` on one thread.
     ///
     /// # Errors
     /// The machine cannot run it.
-    pub fn inline(api: FakeApi, wall: Timestamp) -> anyhow::Result<Self> {
+    pub fn inline(api: ApiServer) -> anyhow::Result<Self> {
         let spawn = Spawn::inline(Handle::current());
-        Self::new(api, Clock::starting_at(wall), spawn, 1)
+        Self::new(api, spawn, 1)
     }
 
-    fn new(api: FakeApi, clock: Clock, spawn: Spawn, threads: usize) -> anyhow::Result<Self> {
-        let rng = Rng::seeded(1);
+    fn new(api: ApiServer, spawn: Spawn, threads: usize) -> anyhow::Result<Self> {
+        let (clock, rng) = (api.clock(), Rng::seeded(1));
         let seams = Seams { clock, rng, spawn };
         let cluster = Api::new(api.client(), seams.clone());
         let (events, writer) = Recorder::start(cluster.clone(), &seams, "test");
@@ -192,9 +190,7 @@ impl Tenant {
             self.plugin.description.api_version.as_str(),
             self.plugin.description.kind.as_str(),
         );
-        let target = ObjectRef::new(version, kind, namespace, name);
-        let found = self.api.cluster().get(&target);
-        let object = found.map_err(|code| anyhow::anyhow!("{target}: {code}"))?;
+        let object = self.api.get(&format!("{kind}/{namespace}/{name}"))?;
         let object = Object::new(&object).context("the primary has no name")?;
         let resource = self.cluster.discovery.by_kind(version, kind).await?;
         let resource = resource.context("the primary's kind is not served any more")?;

@@ -1,10 +1,11 @@
 //! Real components in the real sandbox, without a cluster: a host in memory for tests.
 //!
 //! [`guests`] builds the components and [`handmade`] makes those that no compiler would ([`forged`]
-//! has those that attack the host, and [`bombs`] those that attack the compiler); a [`House`] runs them with everything that the host has, but for
-//! informers and queues; its API server is a [`FakeApi`]. What the host logs is in [`logs`].
+//! has those that attack the host, and [`bombs`] those that attack the compiler). A [`House`] runs them with
+//! everything that the host has except informers and queues. Its API server is the embedded one, in an
+//! [`ApiServer`]. [`logs`] keeps what the host logs.
 
-pub mod api;
+pub mod api_server;
 pub mod bombs;
 pub mod forged;
 pub mod guests;
@@ -12,7 +13,8 @@ pub mod handmade;
 pub mod house;
 mod javascript;
 pub mod logs;
+pub mod writes;
 
-pub use api::FakeApi;
+pub use api_server::ApiServer;
 pub use guests::guest;
 pub use house::{House, Tenant};

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use windlass_host::grants::Grants;
 use windlass_host::manifest::Limits;
 use windlass_host::plugin::{Action, CallError, Called, Failure, Progress};
-use windlass_sandbox_tests::{FakeApi, House, Tenant};
-use windlass_sdk::ObjectRef;
-use windlass_sdk::testing::{FakeCluster, Verb, Write};
+use windlass_sandbox_tests::api_server::greeting_crd;
+use windlass_sandbox_tests::writes::{Verb, Write};
+use windlass_sandbox_tests::{ApiServer, House, Tenant};
 
 /// The Greeting that all of them see.
 const GREETING: &str = "Greeting/default/ada";
@@ -99,14 +99,13 @@ struct Guest {
 }
 
 async fn guest(component: Vec<u8>) -> Result<Guest> {
-    let mut cluster = FakeCluster::new();
-    let greeting = json!({
+    let api = ApiServer::new()?;
+    api.give(&crd_with_empty_names()?)?;
+    api.give(&json!({
         "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting", "spec": { "name": "Ada" },
         "metadata": { "name": "ada", "namespace": "default", "finalizers": ["windlass.dev/hello"] },
-    });
-    let put = cluster.put(greeting);
-    put.map_err(|code| anyhow::anyhow!("the Greeting: {code}"))?;
-    let house = House::on_threads(FakeApi::new(cluster), 1)?;
+    }))?;
+    let house = House::on_threads(api, 1)?;
     let config = json!({ "word": "Ahoy" });
     let plugin = house
         .load("hello", component, &config, Limits::default())
@@ -122,6 +121,16 @@ async fn guest(component: Vec<u8>) -> Result<Guest> {
     Ok(Guest { house, tenant })
 }
 
+/// The CRD of Greetings whose name may be empty: the plugins refuse that themselves.
+fn crd_with_empty_names() -> Result<Value> {
+    let mut crd = greeting_crd()?;
+    let name = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/name";
+    let name = crd.pointer_mut(name).and_then(Value::as_object_mut);
+    let name = name.context("Greetings have no name")?;
+    name.remove("minLength");
+    Ok(crd)
+}
+
 impl Guest {
     async fn call(&self) -> Result<Called<Action>> {
         self.tenant.reconcile("default", "ada").await
@@ -130,19 +139,17 @@ impl Guest {
     /// Reconciles the Greeting with another name in it.
     async fn greet(&self, name: &str) -> Result<Called<Action>> {
         let patch = json!({ "spec": { "name": name } });
-        let edit = self.house.api.cluster().edit(GREETING, &patch);
-        edit.map_err(|code| anyhow::anyhow!("the Greeting: {code}"))?;
+        self.house.api.edit(GREETING, &patch)?;
         self.call().await
     }
 
     async fn finalize(&self) -> Result<Called<Progress>> {
-        let greeting = ObjectRef::new("examples.windlass.dev/v1", "Greeting", "default", "ada");
-        self.house.api.cluster().remove(&greeting);
+        self.house.api.remove(GREETING)?;
         self.tenant.finalize("default", "ada").await
     }
 
     fn writes(&self) -> Vec<Write> {
-        self.house.api.cluster().take_writes()
+        self.house.api.take_writes()
     }
 }
 

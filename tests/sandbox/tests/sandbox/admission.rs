@@ -7,12 +7,12 @@ use serde_json::json;
 use windlass_code_cache::CodeCache;
 use windlass_host::error::Chain;
 use windlass_host::plugin::Plugin;
-use windlass_sandbox_tests::{FakeApi, House, handmade};
+use windlass_sandbox_tests::{House, handmade};
 
-use crate::common::{AMPLE, GOOD, cluster, wasm};
+use crate::common::{AMPLE, GOOD, api_server, wasm};
 
 fn house() -> House {
-    House::on_threads(FakeApi::new(cluster(&[GOOD])), 1).unwrap()
+    House::on_threads(api_server(&[GOOD]), 1).unwrap()
 }
 
 /// What is said about `bytes`: one line, and no more than a person reads.

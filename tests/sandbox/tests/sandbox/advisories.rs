@@ -9,13 +9,13 @@ use serde_json::json;
 use windlass_host::error::Chain;
 use windlass_host::plugin::{Action, CallError, Called, SLICE};
 use windlass_sandbox_tests::handmade::Handmade;
-use windlass_sandbox_tests::{FakeApi, House, Tenant};
+use windlass_sandbox_tests::{House, Tenant};
 
-use crate::common::{AMPLE, GOOD, TIGHT, cluster, grants, tenant, trapped};
+use crate::common::{AMPLE, GOOD, TIGHT, api_server, grants, tenant, trapped};
 
 /// A host with the guest, and what its `reconcile` comes to, twice.
 async fn reconciled(guest: Handmade) -> [Called<Action>; 2] {
-    let house = House::on_threads(FakeApi::new(cluster(&[GOOD])), 1).unwrap();
+    let house = House::on_threads(api_server(&[GOOD]), 1).unwrap();
     let component = guest.build().unwrap();
     let plugin = house.load("handmade", component, &json!({}), AMPLE).await;
     let hostile = house.admit(plugin.unwrap(), grants()).await.unwrap();
@@ -54,7 +54,7 @@ async fn a_start_function_may_take_more_than_one_turn() {
 /// GHSA-5hhx-4wrr-3j9g: one that never ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_function_that_does_not_end_is_stopped() {
-    let house = House::on_threads(FakeApi::new(cluster(&[GOOD])), 1).unwrap();
+    let house = House::on_threads(api_server(&[GOOD]), 1).unwrap();
     let spin = Handmade::default().items("(func $start (loop $on (br $on))) (start $start)");
     let component = spin.build().unwrap();
     let loaded = house.load("handmade", component, &json!({}), TIGHT).await;
@@ -89,7 +89,7 @@ async fn an_allocator_that_lies_traps() {
 /// An allocator that does not end, outside of the plugin's own functions.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_allocator_that_does_not_end_is_stopped() {
-    let house = House::on_threads(FakeApi::new(cluster(&[GOOD])), 1).unwrap();
+    let house = House::on_threads(api_server(&[GOOD]), 1).unwrap();
     let spin = Handmade::default().allocate("(loop $on (br $on))");
     let plugin = house
         .load("handmade", spin.build().unwrap(), &json!({}), TIGHT)
@@ -179,7 +179,7 @@ async fn a_slot_that_is_used_again_is_empty() {
         (local.set $n (i32.add (local.get $n) (i32.const 8)))
         (br_if $on (i32.lt_u (local.get $n) (i32.const 262144))))";
     let guest = Handmade::default().reconcile(code);
-    let house = House::on_threads(FakeApi::new(cluster(&[GOOD])), 1).unwrap();
+    let house = House::on_threads(api_server(&[GOOD]), 1).unwrap();
     let component = guest.build().unwrap();
     let plugin = house.load("handmade", component, &json!({}), AMPLE).await;
     let hostile = house.admit(plugin.unwrap(), grants()).await.unwrap();
@@ -195,7 +195,7 @@ async fn a_slot_that_is_used_again_is_empty() {
 /// CVE-2024-47813: components of many types are loaded, called and dropped by many threads at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn components_come_and_go_at_once() {
-    let house = Arc::new(House::on_threads(FakeApi::new(cluster(&[GOOD])), 2).unwrap());
+    let house = Arc::new(House::on_threads(api_server(&[GOOD]), 2).unwrap());
     let component = |types: usize| {
         let declared = |parameters: usize| {
             format!(

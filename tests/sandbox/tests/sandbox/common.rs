@@ -6,8 +6,8 @@ use serde_json::json;
 use windlass_host::grants::Grants;
 use windlass_host::manifest::Limits;
 use windlass_host::plugin::{Action, CallError, Called, Failure};
-use windlass_sandbox_tests::{FakeApi, House, Tenant, guest, logs};
-use windlass_sdk::testing::{FakeCluster, Write};
+use windlass_sandbox_tests::writes::Write;
+use windlass_sandbox_tests::{ApiServer, House, Tenant, guest, logs};
 
 /// Enough for an honest call, little for an attack.
 pub(crate) const TIGHT: Limits = Limits {
@@ -41,17 +41,26 @@ pub(crate) struct Siege {
     object: String,
 }
 
-/// A cluster with Greetings of these names.
-pub(crate) fn cluster(names: &[&str]) -> FakeCluster {
-    let mut cluster = FakeCluster::new();
+/// An API server with Greetings of these names.
+pub(crate) fn api_server(names: &[&str]) -> ApiServer {
+    with_greetings(ApiServer::new().unwrap(), names)
+}
+
+/// The same for tests that pause tokio's time: its clock begins at a fixed time.
+pub(crate) fn paused_api_server(names: &[&str]) -> ApiServer {
+    let start = "2026-11-21T09:30:00Z".parse().unwrap();
+    with_greetings(ApiServer::starting_at(start).unwrap(), names)
+}
+
+fn with_greetings(api: ApiServer, names: &[&str]) -> ApiServer {
     for name in names {
         let greeting = json!({
             "apiVersion": "examples.windlass.dev/v1", "kind": "Greeting",
-            "metadata": { "name": name, "namespace": "default" }, "spec": {},
+            "metadata": { "name": name, "namespace": "default" }, "spec": { "name": name },
         });
-        cluster.put(greeting).unwrap();
+        api.give(&greeting).unwrap();
     }
-    cluster
+    api
 }
 
 /// What the hostile guest is granted: to read Greetings, and to write ConfigMaps beside them.
@@ -79,14 +88,9 @@ pub(crate) async fn tenant(house: &House, name: &str, attack: &str, limits: Limi
 impl Siege {
     /// `attack` within `limits`. Its primary is named after it, so that its log can be found.
     pub(crate) async fn begin(attack: &str, limits: Limits) -> Self {
-        Self::slow(attack, limits, Duration::ZERO).await
-    }
-
-    /// As [`Siege::begin`], with an API server that takes `latency` for each answer.
-    pub(crate) async fn slow(attack: &str, limits: Limits, latency: Duration) -> Self {
         logs::keep();
         let object = attack.replace('_', "-");
-        let api = FakeApi::slow(cluster(&[&object, GOOD]), latency);
+        let api = api_server(&[&object, GOOD]);
         let house = House::on_threads(api, 1).unwrap();
         Self {
             hostile: tenant(&house, "hostile", attack, limits).await,
@@ -94,6 +98,13 @@ impl Siege {
             house,
             object,
         }
+    }
+
+    /// As [`Siege::begin`], with an API server that takes `latency` for each answer.
+    pub(crate) async fn slow(attack: &str, limits: Limits, latency: Duration) -> Self {
+        let siege = Self::begin(attack, limits).await;
+        siege.house.api.delay_requests(latency);
+        siege
     }
 
     /// Lets the attack happen once, and checks that it left nothing behind: no memory in use, and
@@ -106,7 +117,7 @@ impl Siege {
 
     /// What the attack wrote.
     pub(crate) fn writes(&self) -> Vec<Write> {
-        let mut writes = self.house.api.cluster().take_writes();
+        let mut writes = self.house.api.take_writes();
         writes.retain(|write| write.target.name != format!("{GOOD}-ok"));
         writes
     }

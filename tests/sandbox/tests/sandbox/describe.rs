@@ -2,14 +2,14 @@
 
 use serde_json::json;
 use windlass_host::error::Chain;
+use windlass_sandbox_tests::House;
 use windlass_sandbox_tests::handmade::{ANSWER, Handmade};
-use windlass_sandbox_tests::{FakeApi, House};
 
-use crate::common::{AMPLE, GOOD, TIGHT, cluster};
+use crate::common::{AMPLE, GOOD, TIGHT, api_server};
 
 /// What is said of a guest.
 async fn told(guest: Handmade) -> Result<String, String> {
-    let house = House::on_threads(FakeApi::new(cluster(&[GOOD])), 1).unwrap();
+    let house = House::on_threads(api_server(&[GOOD]), 1).unwrap();
     let component = guest.build().unwrap();
     let loaded = house.load("handmade", component, &json!({}), TIGHT).await;
     loaded
@@ -61,7 +61,7 @@ async fn a_describe_that_does_not_end_is_stopped() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_from_the_start_counts_like_memory_that_is_asked_for() {
-    let house = House::on_threads(FakeApi::new(cluster(&[GOOD])), 1).unwrap();
+    let house = House::on_threads(api_server(&[GOOD]), 1).unwrap();
     let limits = windlass_host::manifest::Limits {
         memory: 128 << 10,
         ..AMPLE

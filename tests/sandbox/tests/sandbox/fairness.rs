@@ -6,14 +6,14 @@ use futures::FutureExt;
 use futures::future::{Either, join_all, select};
 use windlass_host::manifest::Limits;
 use windlass_host::plugin::{Action, CallError, SLICE};
-use windlass_sandbox_tests::{FakeApi, House};
+use windlass_sandbox_tests::House;
 
-use crate::common::{AMPLE, GOOD, TIGHT, cluster, tenant};
+use crate::common::{AMPLE, GOOD, TIGHT, api_server, paused_api_server, tenant};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_healthy_plugin_goes_on_while_another_spins() {
     let names = ["spinner-1", "spinner-2", "spinner-3", "spinner-4"];
-    let api = FakeApi::new(cluster(&[&names[..], &[GOOD]].concat()));
+    let api = api_server(&[&names[..], &[GOOD]].concat());
     let house = House::on_threads(api, 1).unwrap();
     let spinner = tenant(&house, "spinner", "spin", AMPLE).await;
     let healthy = tenant(&house, "healthy", "healthy_write", AMPLE).await;
@@ -48,7 +48,7 @@ async fn a_healthy_plugin_goes_on_while_another_spins() {
 /// slices each. Were turns dealt to calls, and not to plugins, each of the 32 would end while the others wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_hundred_plugins_one_floods_and_the_others_make_their_passes() {
-    let house = House::on_threads(FakeApi::new(cluster(&[GOOD])), 1).unwrap();
+    let house = House::on_threads(api_server(&[GOOD]), 1).unwrap();
     let spinner = async |name: String, slices| {
         let cpu = slices * SLICE;
         tenant(&house, &name, "spin", Limits { cpu, ..AMPLE }).await
@@ -88,8 +88,8 @@ async fn of_a_hundred_plugins_one_floods_and_the_others_make_their_passes() {
 
 #[tokio::test(start_paused = true)]
 async fn in_a_simulation_fuel_ends_a_spinning_call_and_no_time_passes() {
-    let start = "2026-11-21T09:30:00Z".parse().unwrap();
-    let house = House::inline(FakeApi::new(cluster(&[GOOD])), start).unwrap();
+    let house = House::inline(paused_api_server(&[GOOD])).unwrap();
+    let start = house.clock().wall();
     let spinner = tenant(&house, "spinner", "spin", TIGHT).await;
     let called = spinner.reconcile("default", GOOD).await.unwrap();
     assert!(

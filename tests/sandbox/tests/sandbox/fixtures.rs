@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 use windlass_host::manifest;
 use windlass_host::plugin::{Action, CallError, Called, Failure, Progress};
-use windlass_sandbox_tests::{FakeApi, House, guests::workspace};
+use windlass_sandbox_tests::{ApiServer, House, guests::workspace, writes};
 use windlass_sdk::ObjectRef;
-use windlass_sdk::testing::{Answer, FakeCluster, Fixture, Outcome, Step, run_dir};
+use windlass_sdk::testing::{Answer, FakeCluster, Fixture, Outcome, Step, Verb, Write, run_dir};
 
 use crate::common::wasm;
 
@@ -19,6 +19,22 @@ use crate::common::wasm;
 const AT_LEAST: usize = 10;
 
 const API_VERSION: &str = "examples.windlass.dev/v1";
+
+/// The kinds that the greeter reads and writes.
+const KINDS: [(&str, &str); 3] = [
+    (API_VERSION, "Greeting"),
+    ("v1", "ConfigMap"),
+    ("apps/v1", "Deployment"),
+];
+
+/// What each server makes up in its own way.
+const MADE_UP: [&str; 5] = [
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+];
 
 #[tokio::test(start_paused = true)]
 async fn every_fixture_gives_the_same_in_the_sandbox_as_natively() {
@@ -56,26 +72,44 @@ fn fixtures(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Runs a fixture on two clusters of its own: natively, and through the component.
+/// Runs a fixture natively on the SDK's fake cluster, and through the component on an API server.
 async fn run(path: &Path, component: &str) -> Result<(), String> {
     let fixture = Fixture::load(path).unwrap();
     let mut native = FakeCluster::new();
-    let sandboxed = FakeApi::new(FakeCluster::new());
     let start = fixture.cluster().unwrap().clock().parse().unwrap();
-    let house = House::inline(sandboxed.clone(), start).unwrap();
+    let api = ApiServer::starting_at(start).unwrap();
+    let house = House::inline(api.clone()).unwrap();
     for (number, step) in fixture.steps.iter().enumerate() {
         let place = |text: String| format!("{}: step {}: {text}", path.display(), number + 1);
         step.prepare(&mut native).unwrap();
-        step.prepare(&mut sandboxed.cluster()).unwrap();
+        prepare(&api, step).unwrap();
+        let clock: Timestamp = native.clock().parse().unwrap();
+        let ahead = clock.duration_since(house.clock().wall());
+        tokio::time::advance(Duration::try_from(ahead).unwrap()).await;
         let primary = step.primary(API_VERSION);
+        let config = native.config().clone();
         let want = natively(step, &mut native, &primary);
-        let got = in_sandbox(&house, component, step, &primary).await;
+        let got = in_sandbox(&house, component, &config, step, &primary).await;
         step.check(&primary, &want)
             .map_err(|error| place(format!("natively: {error}")))?;
         step.check(&primary, &got)
             .map_err(|error| place(format!("in the sandbox: {error}")))?;
         same(&tidy(want), &tidy(got)).map_err(place)?;
-        same(&objects(&native), &objects(&sandboxed.cluster())).map_err(place)?;
+        same(&native_objects(&native), &server_objects(&api)).map_err(place)?;
+    }
+    Ok(())
+}
+
+/// Changes the API server's objects to what is given before this step's call.
+fn prepare(api: &ApiServer, step: &Step) -> anyhow::Result<()> {
+    for object in &step.given.objects {
+        api.give(object)?;
+    }
+    for (title, patch) in &step.given.edits {
+        api.edit(title, patch)?;
+    }
+    for title in &step.given.removals {
+        api.remove(title)?;
     }
     Ok(())
 }
@@ -89,18 +123,58 @@ fn natively(step: &Step, cluster: &mut FakeCluster, primary: &ObjectRef) -> Outc
     pass.outcome
 }
 
-async fn in_sandbox(house: &House, component: &str, step: &Step, primary: &ObjectRef) -> Outcome {
-    let clock: Timestamp = house.api.cluster().clock().parse().unwrap();
-    let ahead = clock.duration_since(house.clock().wall());
-    tokio::time::advance(Duration::try_from(ahead).unwrap()).await;
-    house.api.cluster().take_writes();
-    let answer = ask(house, component, step, primary).await;
-    let writes = house.api.cluster().take_writes();
+async fn in_sandbox(
+    house: &House,
+    component: &str,
+    config: &Value,
+    step: &Step,
+    primary: &ObjectRef,
+) -> Outcome {
+    house.api.take_writes();
+    let answer = ask(house, component, config, step, primary).await;
+    let writes = house
+        .api
+        .take_writes()
+        .into_iter()
+        .map(as_sdk_write)
+        .collect();
     Outcome { answer, writes }
 }
 
-async fn ask(house: &House, component: &str, step: &Step, primary: &ObjectRef) -> Answer {
-    let found = house.api.cluster().get(primary);
+/// A write as the SDK's fake cluster records it.
+fn as_sdk_write(write: writes::Write) -> Write {
+    let writes::Target {
+        api_version,
+        kind,
+        namespace,
+        name,
+    } = write.target;
+    Write {
+        verb: match write.verb {
+            writes::Verb::Apply => Verb::Apply,
+            writes::Verb::ApplyStatus => Verb::ApplyStatus,
+            writes::Verb::Create => Verb::Create,
+            writes::Verb::Patch => Verb::Patch,
+            writes::Verb::Delete => Verb::Delete,
+        },
+        target: ObjectRef {
+            api_version,
+            kind,
+            namespace,
+            name,
+        },
+        object: write.object,
+    }
+}
+
+async fn ask(
+    house: &House,
+    component: &str,
+    config: &Value,
+    step: &Step,
+    primary: &ObjectRef,
+) -> Answer {
+    let found = house.api.get(&primary.to_string());
     let deleting = |object: &Value| object.pointer("/metadata/deletionTimestamp").is_some();
     // Whom to call is the controller's to say, not the sandbox's.
     match &found {
@@ -108,8 +182,7 @@ async fn ask(house: &House, component: &str, step: &Step, primary: &ObjectRef) -
         Ok(_) | Err(_) => return Answer::NotCalled,
     }
     let document = document(component);
-    let config = house.api.cluster().config().clone();
-    let plugin = house.load("greeter", wasm(component), &config, document.limits);
+    let plugin = house.load("greeter", wasm(component), config, document.limits);
     let tenant = house
         .admit(plugin.await.unwrap(), document.grants)
         .await
@@ -151,23 +224,46 @@ fn wait(millis: u32) -> Duration {
     Duration::from_millis(millis.into())
 }
 
-/// Without the UIDs that the host adds to what it has read, and the labels of its sets.
+/// Without the UIDs and versions that the host adds to what it has read, and the labels of its sets.
 fn tidy(mut outcome: Outcome) -> Outcome {
     for write in &mut outcome.writes {
         write.object = write.as_given();
+        if let Some(Value::Object(metadata)) = write.object.get_mut("metadata") {
+            metadata.remove("resourceVersion");
+        }
     }
     outcome
 }
 
-/// A fake cluster does not know the plugin's name, which is the label of a set.
-fn objects(cluster: &FakeCluster) -> Vec<Value> {
-    let mut objects: Vec<Value> = cluster.objects().cloned().collect();
-    for object in &mut objects {
-        if let Some(label) = object.pointer_mut("/metadata/labels/windlass.dev~1set") {
-            *label = Value::Null;
+/// The greeter's objects in the SDK's fake cluster, as an API server keeps them: valid, and with defaults.
+fn native_objects(cluster: &FakeCluster) -> Vec<Value> {
+    let api = ApiServer::new().unwrap();
+    for object in cluster.objects() {
+        api.give(object).unwrap();
+    }
+    server_objects(&api)
+}
+
+/// The greeter's objects at the API server, without what each server makes up.
+fn server_objects(api: &ApiServer) -> Vec<Value> {
+    let of_kind = |(version, kind): &(&str, &str)| api.list(version, kind);
+    let mut objects: Vec<Value> = KINDS.iter().flat_map(of_kind).collect();
+    objects.iter_mut().for_each(leave_out_made_up);
+    objects
+}
+
+fn leave_out_made_up(object: &mut Value) {
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        metadata.retain(|field, _| !MADE_UP.contains(&&**field));
+        // The fake cluster knows milliseconds.
+        if let Some(time) = metadata.get_mut("deletionTimestamp") {
+            *time = Value::Null;
         }
     }
-    objects
+    // A fake cluster does not know the plugin's name, which is the label of a set.
+    if let Some(label) = object.pointer_mut("/metadata/labels/windlass.dev~1set") {
+        *label = Value::Null;
+    }
 }
 
 fn same<T: PartialEq + Debug>(native: &T, sandboxed: &T) -> Result<(), String> {

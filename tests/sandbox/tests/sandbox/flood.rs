@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use windlass_host::plugin::{Action, CallError, Failure};
+use windlass_sandbox_tests::House;
 use windlass_sandbox_tests::handmade::{ANSWER, Handmade};
 use windlass_sandbox_tests::logs::Line;
-use windlass_sandbox_tests::{FakeApi, House};
 
-use crate::common::{AMPLE, GOOD, Siege, TIGHT, cluster, grants};
+use crate::common::{AMPLE, GOOD, Siege, TIGHT, api_server, grants};
 
 /// What a call can log.
 const LINES: usize = 200;
@@ -69,7 +69,7 @@ async fn printing_more_than_is_kept_goes_well() {
            (local.set $n (i32.add (local.get $n) (i32.const 1)))
            (br_if $on (i32.lt_u (local.get $n) (i32.const 200))))"
     ));
-    let house = House::on_threads(FakeApi::new(cluster(&[GOOD])), 1).unwrap();
+    let house = House::on_threads(api_server(&[GOOD]), 1).unwrap();
     let component = guest.build().unwrap();
     let plugin = house.load("handmade", component, &json!({}), AMPLE).await;
     let tenant = house.admit(plugin.unwrap(), grants()).await.unwrap();

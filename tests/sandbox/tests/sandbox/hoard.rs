@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use windlass_host::manifest::Limits;
 use windlass_host::plugin::CallError;
-use windlass_sandbox_tests::{FakeApi, House};
+use windlass_sandbox_tests::House;
 
-use crate::common::{GOOD, Siege, TIGHT, cluster, tenant, trapped};
+use crate::common::{GOOD, Siege, TIGHT, paused_api_server, tenant, trapped};
 
 /// An end for the test that waits: the one limit here that is meant to be reached.
 const SHORT: Limits = Limits {
@@ -41,9 +41,9 @@ async fn sleeping_ends_the_call_at_once_and_says_what_to_do() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_late_tells_what_of_it_was_the_wait_for_the_api_server() {
-    let start = "2026-11-21T09:30:00Z".parse().unwrap();
-    let api = FakeApi::slow(cluster(&[GOOD]), Duration::from_secs(7));
-    let house = House::inline(api, start).unwrap();
+    let api = paused_api_server(&[GOOD]);
+    api.delay_requests(Duration::from_secs(7));
+    let house = House::inline(api).unwrap();
     let late = tenant(&house, "late", "wait_api", TIGHT).await;
     let answer = late.reconcile("default", GOOD).await.unwrap().answer;
     let Err(CallError::DeadlineExceeded { deadline, waited }) = answer else {

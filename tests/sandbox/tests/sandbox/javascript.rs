@@ -6,9 +6,9 @@ use serde_json::json;
 use tracing::Level;
 use windlass_host::manifest::Limits;
 use windlass_host::plugin::{Action, CallError, Called, Failure};
-use windlass_sandbox_tests::{FakeApi, House, Tenant, guests::workspace, logs};
+use windlass_sandbox_tests::{House, Tenant, guests::workspace, logs};
 
-use crate::common::{AMPLE, cluster, grants, terminal, trapped, wasm};
+use crate::common::{AMPLE, api_server, grants, terminal, trapped, wasm};
 
 /// A house, and the clumsy guest in it with one mistake to make.
 struct Clumsy {
@@ -21,7 +21,7 @@ impl Clumsy {
     async fn with(mistake: &str, limits: Limits) -> Self {
         logs::keep();
         let object = format!("js-{}", mistake.to_lowercase());
-        let house = House::on_threads(FakeApi::new(cluster(&[&object])), 1).unwrap();
+        let house = House::on_threads(api_server(&[&object]), 1).unwrap();
         let config = json!({ "mistake": mistake });
         let plugin = house.load("clumsy", wasm("clumsy-js"), &config, limits);
         let tenant = house.admit(plugin.await.unwrap(), grants()).await.unwrap();

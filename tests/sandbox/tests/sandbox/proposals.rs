@@ -6,9 +6,9 @@
 use serde_json::json;
 use windlass_host::error::Chain;
 use windlass_sandbox_tests::handmade::Handmade;
-use windlass_sandbox_tests::{FakeApi, House, forged};
+use windlass_sandbox_tests::{House, forged};
 
-use crate::common::{AMPLE, GOOD, cluster};
+use crate::common::{AMPLE, GOOD, api_server};
 
 /// What is said of a component; nothing if it is loaded.
 async fn said(house: &House, bytes: Vec<u8>) -> String {
@@ -19,7 +19,7 @@ async fn said(house: &House, bytes: Vec<u8>) -> String {
 }
 
 fn house() -> House {
-    House::on_threads(FakeApi::new(cluster(&[GOOD])), 1).unwrap()
+    House::on_threads(api_server(&[GOOD]), 1).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,9 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::json;
 use windlass_host::grants::Grants;
-use windlass_sandbox_tests::{FakeApi, House, logs};
+use windlass_sandbox_tests::api_server::SentRequest;
+use windlass_sandbox_tests::{House, logs};
 
-use crate::common::{AMPLE, cluster, terminal, wasm};
+use crate::common::{AMPLE, api_server, terminal, wasm};
 
 /// It has all letters of base64's two alphabets when it is encoded.
 const TOKEN: &str = "tok~n?>k>>>??";
@@ -27,7 +28,7 @@ async fn nothing_that_people_are_shown_tells_what_a_secret_holds() {
         ("pa55word".to_owned(), "hidden"),
     ];
     let texts: Vec<&str> = telling.iter().map(|(text, _)| &**text).collect();
-    let api = FakeApi::new(cluster(&["tell-secret"]));
+    let api = api_server(&["tell-secret"]);
     let values = json!({
         "json": format!(r#"{{"in":[{{"token":"{TOKEN}"}}]}}"#),
         "dotenv": "PASSWORD=pa55word\nanother-line\n",
@@ -40,7 +41,7 @@ async fn nothing_that_people_are_shown_tells_what_a_secret_holds() {
             "dotenv": STANDARD.encode(values["dotenv"].as_str().unwrap()),
         },
     });
-    api.cluster().put(secret).unwrap();
+    api.give(&secret).unwrap();
     let house = House::on_threads(api, 1).unwrap();
     let config = json!({ "attack": "tell_secret", "texts": texts });
     let plugin = house.load("hostile", wasm("hostile"), &config, AMPLE).await;
@@ -76,5 +77,9 @@ async fn nothing_that_people_are_shown_tells_what_a_secret_holds() {
     assert!(noted.is_ok(), "there is an Event");
     let events = serde_json::to_string(&house.api.events()).unwrap();
     assert!(events.contains("noted hidden"), "{events}");
-    assert_eq!(texts.iter().find(|text| events.contains(**text)), None);
+    for SentRequest { line, body } in house.api.requests() {
+        let body = String::from_utf8_lossy(&body);
+        let told = texts.iter().find(|text| body.contains(**text));
+        assert_eq!(told, None, "{line} {body}");
+    }
 }

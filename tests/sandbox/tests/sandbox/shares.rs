@@ -8,9 +8,9 @@ use futures::FutureExt;
 use futures::future::{Either, join_all, select};
 use windlass_host::manifest::Limits;
 use windlass_host::plugin::Action;
-use windlass_sandbox_tests::{FakeApi, House, Tenant, logs};
+use windlass_sandbox_tests::{House, Tenant, logs};
 
-use crate::common::{AMPLE, GOOD, cluster, tenant};
+use crate::common::{AMPLE, GOOD, api_server, paused_api_server, tenant};
 
 /// The usual limits, but for a deadline that nobody lives to see, and a CPU time that is not what ends a call.
 const USUAL: Limits = Limits {
@@ -37,7 +37,7 @@ async fn attackers(house: &House, attack: &str) -> Vec<Tenant> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn eight_plugins_that_never_end_their_calls_do_not_stop_a_ninth() {
-    let house = House::on_threads(FakeApi::new(cluster(&[GOOD])), 2).unwrap();
+    let house = House::on_threads(api_server(&[GOOD]), 2).unwrap();
     let attackers = attackers(&house, "spin").await;
     let good = tenant(&house, "good", "healthy_write", USUAL).await;
     let mut attacks = Box::pin(join_all(attackers.iter().flat_map(|attacker| {
@@ -71,8 +71,7 @@ async fn eight_plugins_that_never_end_their_calls_do_not_stop_a_ninth() {
 /// Time is virtual: each plugin sends what it may in it, and no more.
 #[tokio::test(start_paused = true)]
 async fn requests_over_time_are_limited_for_each_plugin_and_shared() {
-    let start = "2026-11-21T09:30:00Z".parse().unwrap();
-    let house = House::inline(FakeApi::new(cluster(&[GOOD])), start).unwrap();
+    let house = House::inline(paused_api_server(&[GOOD])).unwrap();
     let few = Limits {
         api_qps: 20,
         api_burst: 40,
@@ -115,8 +114,7 @@ async fn requests_over_time_are_limited_for_each_plugin_and_shared() {
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_log_lines_is_cut_and_said() {
     logs::keep();
-    let start = "2026-11-21T09:30:00Z".parse().unwrap();
-    let house = House::inline(FakeApi::new(cluster(&["log-flood", GOOD])), start).unwrap();
+    let house = House::inline(paused_api_server(&["log-flood", GOOD])).unwrap();
     let little = Limits {
         log_bytes_per_second: 1 << 10,
         ..USUAL
