@@ -22,7 +22,7 @@ use windlass_apiserver::registry::Resource;
 use windlass_apiserver::request::User;
 use windlass_apiserver::seams;
 use windlass_apiserver::server::{Options, Server};
-use windlass_apiserver::store::Key;
+use windlass_apiserver::store::NamespacedName;
 use windlass_host::seams::Clock;
 
 use crate::writes::Write;
@@ -190,7 +190,7 @@ impl ApiServer {
     /// There is no such object.
     pub fn get(&self, title: &str) -> anyhow::Result<Value> {
         let (resource, key) = self.find(title)?;
-        Ok(self.0.server.held(&resource, &key)?)
+        Ok(self.0.server.stored(&resource, &key)?)
     }
 
     /// All objects of a kind.
@@ -203,7 +203,7 @@ impl ApiServer {
         found.entries.iter().map(|entry| entry.value()).collect()
     }
 
-    fn find(&self, title: &str) -> anyhow::Result<(Arc<Resource>, Key)> {
+    fn find(&self, title: &str) -> anyhow::Result<(Arc<Resource>, NamespacedName)> {
         let (kind, name) = title.split_once('/').unwrap_or((title, ""));
         let (namespace, name) = name.split_once('/').unwrap_or(("", name));
         let found = self.0.server.called(kind, namespace, name);
