@@ -47,21 +47,22 @@ demo: toolchain demo-built ## Make a plugin, run it with windlass dev, break it 
 demo-cluster: toolchain go demo-built ## Show the life cycle of a Greeting on a real control plane, which is built from source
 	@target/debug/demo
 # `--workspace` with the programs that are needed: features are the whole workspace's, so no crate is built twice.
+# `demo` is among them everywhere: without it, cargo builds macros in another profile, and all that uses them again.
 demo-built: toolchain
 	cargo build --workspace --bin windlass --bin demo
 	cargo build -p greeter --profile guest --target wasm32-wasip2 --target-dir target/guests
 
 .PHONY: up down
 up: toolchain go ## Start a real control plane, and print the path of its kubeconfig
-	@cargo build --quiet --workspace --bin controlplane
+	@cargo build --quiet --workspace --bin demo --bin controlplane
 	@target/debug/controlplane up
 down: toolchain ## Stop that control plane
-	@cargo build --quiet --workspace --bin controlplane
+	@cargo build --quiet --workspace --bin demo --bin controlplane
 	@target/debug/controlplane down
 
 .PHONY: apiserver-data
 apiserver-data: toolchain go ## Record the data of built-in kinds from a real API server, for the embedded one
-	@cargo build --quiet --workspace --bin capture
+	@cargo build --quiet --workspace --bin demo --bin capture
 	@target/debug/capture
 
 .PHONY: check fmt clippy docs deny audit typos prose manifests javascript
@@ -86,7 +87,7 @@ prose: $(TOOLS)/bin/vale-$(VALE) ## Check the words of documents and comments, a
 
 # With any kubectl; without one, with the tests' own.
 manifests: toolchain
-	@command -v kubectl >/dev/null || cargo build --quiet --workspace --bin controlplane
+	@command -v kubectl >/dev/null || cargo build --quiet --workspace --bin demo --bin controlplane
 	@kubectl=$$(command -v kubectl || target/debug/controlplane kubectl-path); \
 	for folder in deploy/base plugins/greeter; do $$kubectl kustomize $$folder >/dev/null; done
 
@@ -168,7 +169,7 @@ contract-mutations: toolchain go ## Change one field of valid objects, and compa
 mutants: toolchain go ## Put one bug after the other into the embedded API server, and check that the contract finds each
 	cargo test -p windlass-contract --features mutants --test mutants
 kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server
-	@cargo build --quiet --workspace --bin controlplane
+	@cargo build --quiet --workspace --bin demo --bin controlplane
 	@tests/kube-rs-suite
 # Other projects' clients and controllers; `make suite-helm SERVER=embedded` runs one of them on one server.
 SUITES := controllers controller-runtime gateway-api helm kr8s python-client
@@ -230,7 +231,7 @@ fuzz: toolchain ## Fuzz the embedded API server
 # The same plugin in each language, built from source by its own toolchain; in the last three by raw bindings.
 .PHONY: languages languages-built
 languages: languages-built ## Build a plugin in each of five languages, and run them in the sandbox
-	@cargo build --quiet --workspace --bin languages
+	@cargo build --quiet --workspace --bin demo --bin languages
 	@target/debug/languages $(LANGUAGES:%=target/guests/languages/%.wasm)
 languages-built: toolchain go $(NPM)
 	@mkdir -p target/guests/languages
@@ -287,7 +288,7 @@ bench-report: ## Write docs/benchmarks.md and its charts from the last results o
 measure: toolchain go $(NPM) ## Measure a release build: latency, memory, an author's loop, the status page, the embedded API server
 	cargo build --quiet --release -p windlass
 	cargo build --quiet --release -p windlass-controlplane --bin measure-apiserver
-	cargo build --quiet --workspace --bin measure --bin windlass
+	cargo build --quiet --workspace --bin demo --bin measure --bin windlass
 	@target/debug/measure
 	@target/release/measure-apiserver
 

@@ -33,8 +33,9 @@ pub fn host_binary() -> Result<PathBuf> {
             Some(name) => name,
         };
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        // The whole workspace's features, as the tests were built with: nothing is built twice.
-        cargo.args(["build", "--quiet", "--workspace", "--bin", "windlass"]);
+        // The whole workspace's features and the Makefile's programs, as the tests were built with: nothing is built twice.
+        cargo.args(["build", "--quiet", "--workspace"]);
+        cargo.args(["--bin", "windlass", "--bin", "demo"]);
         cargo.args(["--profile", profile]);
         cargo.current_dir(workspace());
         // What cargo says to a test about its package would make crates that look at it build again.
