@@ -5,7 +5,7 @@
 //!                                  └─ refused: the last good version runs on              │
 //!                                     runner: swap, or a new controller in place of the old <┘
 //! ```
-//! - Decisions are pure, with tables as tests: [`plan`] for the folder, [`rollout`] for versions, [`refusal`] for when a
+//! - Decisions are pure, with tables as tests: `plan` for the folder, `rollout` for versions, `refusal` for when a
 //!   version is tried again. The other files act on them.
 //! - A version that is refused costs nothing: the one before it makes every pass.
 //! - Calls in flight end on the code that they began with; no key is in two calls at once.

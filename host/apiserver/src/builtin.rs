@@ -1,6 +1,6 @@
 //! The kinds that are part of Kubernetes, as the real server has them.
 //!
-//! What they look like is data ([`kinds`](crate::kinds)). Here is how they are read, filled up, changed and judged.
+//! What they look like is data (`kinds`). Here is how they are read, filled up, changed and judged.
 
 mod convert;
 mod decode;

@@ -5,7 +5,7 @@
 //! replicas, or call other servers such as webhooks.
 //!
 //! A request takes this way: [`server`] reads it, decides whether its user may make it, finds its resource and its verb,
-//! and makes a [`call`] of it. [`verbs`] answer it. What changes an object is a [`write`]: admission, defaults and
+//! and makes a [`call`] of it. [`verbs`] answer it. What changes an object is a [`write`](mod@write): admission, defaults and
 //! validation, by what [`builtin`] and [`crd`] know of its kind, and then the [`store`].
 //!
 //! A module imports only modules of lower lines; the test in `tests/layers` reads this drawing.

@@ -28,7 +28,7 @@ impl View {
     }
 
     /// The run of `by` was not allowed to do this. Answers whether that is news, until people are
-    /// [told](Self::told).
+    /// told ([`Self::reported`]).
     pub fn denied(&self, by: &Key, what: &str) -> bool {
         self.journals.lock().denied(by, what)
     }
