@@ -31,7 +31,7 @@ use crate::schema::Schema;
 
 /// What a part of a built-in resource looks like, if it is a type of its own.
 pub fn subresource_schema(resource: &Resource, name: &str) -> Option<Schema> {
-    let entry = catalog::entry(&resource.group, &resource.version, &resource.plural)?;
+    let entry = catalog::resource(&resource.group, &resource.version, &resource.plural)?;
     entry.sub_type_name(name).map(types::schema)
 }
 

@@ -180,10 +180,7 @@ fn status(crd: &Value) -> Vec<Cause> {
     let stored = crd
         .pointer("/status/storedVersions")
         .unwrap_or(&Value::Null);
-    let names: Vec<&str> = json::items(stored)
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
+    let names: Vec<&str> = json::item_texts(stored).collect();
     if names.is_empty() {
         causes.push(Cause::invalid(
             at,
@@ -194,7 +191,7 @@ fn status(crd: &Value) -> Vec<Cause> {
     }
     let mut left = names.clone();
     for version in read::versions(crd) {
-        let name = text_at(version, "/name");
+        let name = json::text(version, "name");
         if version.get("storage") == Some(&Value::Bool(true)) && !left.contains(&name) {
             let why = format!("must have the storage version {name}");
             causes.push(Cause::invalid(at, stored, &why));
@@ -292,8 +289,8 @@ fn unknown_formats(crd: &Value) -> Vec<String> {
     let mut formats = Vec::new();
     for schema in inner::InternalDefinition::of(crd).schemas() {
         read::visit(schema.value, &mut |node| {
-            let format = text_at(node, "/format");
-            if !format.is_empty() && !formats::supported(kind(text_at(node, "/type")), format) {
+            let format = json::text(node, "format");
+            if !format.is_empty() && !formats::supported(kind(json::text(node, "type")), format) {
                 formats.push(format.to_owned());
             }
         });
@@ -315,7 +312,7 @@ fn kind(name: &str) -> Option<Kind> {
 fn storage_version(crd: &Value) -> Option<&str> {
     let mut versions = read::versions(crd);
     let storage = versions.find(|version| version.get("storage") == Some(&Value::Bool(true)))?;
-    Some(text_at(storage, "/name"))
+    Some(json::text(storage, "name"))
 }
 
 fn keep(new: &mut Value, old: &Value, field: &str) {

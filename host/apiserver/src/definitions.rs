@@ -153,7 +153,7 @@ impl Known {
         let group = group_of(open.head()).to_owned();
         self.note(&open);
         let now = self.clock.wall();
-        // Each step is a write of its own, as on the real served.
+        // Each step is a write of its own, as on the real server.
         let accepted = names::accept(open.head(), self.heads(&group), now);
         let mut goes_on = open.write(served, accepted, now);
         for step in [names::approve, names::establish] {

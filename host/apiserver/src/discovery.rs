@@ -210,7 +210,7 @@ fn verbs(resource: &Resource) -> Value {
 fn storage_version_hash(resource: &Resource) -> Option<String> {
     let (group, version) = (&resource.group, &resource.version);
     if resource.origin == Origin::BuiltIn {
-        let entry = catalog::entry(group, version, &resource.plural)?;
+        let entry = catalog::resource(group, version, &resource.plural)?;
         return entry.storage_version_hash.clone();
     }
     let stored = format!("{group}/{}/{}", resource.storage, resource.kind);

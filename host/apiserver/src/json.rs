@@ -87,6 +87,11 @@ pub(crate) fn items(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
+/// The texts of a list; none where it is something else.
+pub(crate) fn item_texts(value: &Value) -> impl Iterator<Item = &str> {
+    items(value).iter().filter_map(Value::as_str)
+}
+
 /// The type of a value, as Go's JSON decoder names it.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
@@ -123,6 +128,7 @@ mod tests {
         let object = json!({ "a": "x", "b": ["y", 1, "z"], "c": { "d": "e" } });
         assert_eq!((text(&object, "a"), text(&object, "b")), ("x", ""));
         assert_eq!(Vec::from_iter(texts(&object, "b")), ["y", "z"]);
+        assert_eq!(Vec::from_iter(item_texts(&object["b"])), ["y", "z"]);
         assert_eq!(list(&object, "a"), Vec::<Value>::new());
         assert_eq!(entries(&object, "c").count(), 1);
         assert_eq!(entries(&object, "a").count(), 0);

@@ -13,7 +13,7 @@
 //! ```layers
 //! controllers, listen, seed  what runs beside requests; a port with TLS; objects for tests
 //! server  the tower service: from a request to its verb
-//! reviews, verbs  what can be done with objects; who may do what, as an answer
+//! verbs, reviews  what can be done with objects; who may do what, as an answer
 //! write  one write of an object, from what was sent to the store
 //! admission  what admission policies make of a request
 //! call  one request about objects

@@ -115,7 +115,7 @@ mutants! {
     // Access.
     /// A rule for a resource holds for its subresources, and one for a subresource does not.
     SubresourcesNeedNoRightOfTheirOwn,
-    /// Who acts as somebody else keeps their own groups.
+    /// A user that impersonates another keeps its own groups.
     ImpersonatorsKeepTheirGroups,
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 pub use controllers::{Controllers, UnknownController};
 
-/// What a server is like. The default is what tests in the same process want: everything is allowed, there
-/// is not a node, and nothing takes longer than it has to.
+/// What a server is like. The default is what tests in the same process want: everything is allowed, it
+/// has no nodes, and nothing takes longer than it has to.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Keeps every accepted write, for an oracle.

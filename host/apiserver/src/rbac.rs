@@ -20,10 +20,8 @@ pub use authorizer::Authorizer;
 pub use policy::RuleResolver;
 pub use rules::Rule;
 
+pub use crate::request::MASTERS;
 use crate::request::User;
-
-/// The group that may do everything.
-pub const MASTERS: &str = "system:masters";
 
 /// Whether somebody may do something.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,6 +21,9 @@ use route::Route;
 /// A body that is larger is refused (the real server's limit).
 pub const MAX_BODY: usize = 3 << 20;
 
+/// The group that may do everything.
+pub const MASTERS: &str = "system:masters";
+
 /// A request with its whole body.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -63,9 +66,7 @@ impl User {
     pub fn master(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            groups: ["system:masters", "system:authenticated"]
-                .map(str::to_owned)
-                .into(),
+            groups: [MASTERS, "system:authenticated"].map(str::to_owned).into(),
             ..Self::default()
         }
     }

@@ -9,7 +9,9 @@
 pub mod default;
 pub mod embedded;
 mod parse;
+mod pattern;
 pub mod prune;
+mod ratchet;
 pub mod rules;
 pub(crate) mod url;
 pub mod validate;
@@ -20,8 +22,8 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 pub use parse::ParseError;
+pub use pattern::Pattern;
 pub use rules::RuleSet;
-pub use validate::Pattern;
 
 /// The schema of one kind in one version.
 #[derive(Clone, Debug)]
@@ -242,6 +244,28 @@ impl<'a> View<'a> {
     /// The JSON type; nothing where anything goes.
     pub fn kind(&self) -> Option<Kind> {
         self.node.kind
+    }
+
+    /// The JSON types in OpenAPI's words; none where anything goes.
+    fn json_types(&self) -> &'static [&'static str] {
+        match self.kind() {
+            None => &[],
+            Some(Kind::Object) => &["object"],
+            Some(Kind::Array) => &["array"],
+            Some(Kind::String) => &["string"],
+            Some(Kind::Integer) => &["integer"],
+            Some(Kind::Number) => &["number"],
+            Some(Kind::Boolean) => &["boolean"],
+            Some(Kind::IntOrString) => &["integer", "string"],
+        }
+    }
+
+    /// The JSON type in OpenAPI's words; empty where there is none, or more than one.
+    fn json_type(&self) -> &'static str {
+        match self.json_types() {
+            [only] => only,
+            _ => "",
+        }
     }
 
     /// What is put here where nothing was said.

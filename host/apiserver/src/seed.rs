@@ -1,5 +1,5 @@
 //! Objects that are given, not made: with the UID, the generation, the times and the status that they are to
-//! have. For tests of users of the server.
+//! have. For tests of programs that use the server.
 
 use std::sync::Arc;
 

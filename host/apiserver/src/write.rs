@@ -13,18 +13,18 @@ mod part;
 mod policies;
 mod prepare;
 pub mod sent;
+mod wanted;
+mod written;
 
 use std::sync::Arc;
 
 use http::StatusCode;
 use serde_json::Value;
 
-use crate::answer::Answer;
 use crate::call::Call;
 use crate::fields::{self, Set, Writer};
 use crate::mutants::mutant;
 use crate::rbac::escalation::Grant;
-use crate::registry::Resource;
 use crate::request::golang;
 use crate::request::options::WriteOptions;
 use crate::schema::View;
@@ -36,27 +36,11 @@ use crate::{convert, meta, present};
 
 pub use lifecycle::namespace_takes;
 pub use part::ObjectPart;
+pub use wanted::WantedObject;
+pub use written::{Outcome, Written};
 
 /// Other writes may come first this often before a write gives up.
 const TRIES: usize = 100;
-
-/// What a write came to.
-#[derive(Clone, Debug)]
-pub struct Written {
-    /// 200 or 201.
-    pub code: StatusCode,
-    /// The object.
-    pub object: Outcome,
-}
-
-/// The object that a write leaves.
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    /// As it is in the store.
-    Kept(Arc<Entry>),
-    /// As it would be, or was, in the version of the path: after a dry run, or when it went away.
-    Loose(Value),
-}
 
 /// One write.
 #[derive(Debug)]
@@ -71,42 +55,6 @@ pub struct Writing<'a> {
     pub strategy: Strategy,
     /// Whether an absent object is created.
     pub creates: bool,
-}
-
-/// An object that the client wants, and how its field ownership is kept.
-#[derive(Debug)]
-pub enum WantedObject {
-    /// By create, PUT or patch: what changed is owned.
-    Updated(Value),
-    /// By server-side apply: ownership is settled already.
-    Applied(Value),
-}
-
-impl WantedObject {
-    fn by(&self) -> fit::By {
-        match self {
-            Self::Updated(_) => fit::By::Update,
-            Self::Applied(_) => fit::By::Apply,
-        }
-    }
-
-    fn object(&self) -> &Value {
-        match self {
-            Self::Updated(object) | Self::Applied(object) => object,
-        }
-    }
-
-    /// What is created by an update has no version to build on, whatever the client says; a dry run
-    /// shows what the client says.
-    fn of_no_version(mut self, dry_run: bool) -> Self {
-        match &mut self {
-            Self::Updated(object) | Self::Applied(object) if !dry_run => {
-                meta::set(object, "resourceVersion", None);
-            }
-            Self::Updated(_) | Self::Applied(_) => {}
-        }
-        self
-    }
 }
 
 impl<'a> Writing<'a> {
@@ -365,37 +313,3 @@ impl<'a> Writing<'a> {
 
 const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version \
      and try again";
-
-impl Written {
-    fn kept(code: StatusCode, entry: Arc<Entry>) -> Self {
-        let object = Outcome::Kept(entry);
-        Self { code, object }
-    }
-
-    fn loose(code: StatusCode, object: Value) -> Self {
-        let object = Outcome::Loose(object);
-        Self { code, object }
-    }
-
-    /// The answer in the form that the client wants.
-    ///
-    /// # Errors
-    /// 406 if it can have none of what it wants.
-    pub fn answer(self, call: &Call<'_>) -> Result<Answer, Refusal> {
-        let look = call.look()?;
-        match self.object {
-            Outcome::Kept(entry) => present::one(call.resource, &entry, look, self.code),
-            Outcome::Loose(object) => Ok(present::loose(call.resource, &object, look, self.code)),
-        }
-    }
-}
-
-impl Outcome {
-    /// The object, in the version of the path.
-    pub fn into_value(self, resource: &Resource) -> Value {
-        match self {
-            Self::Kept(entry) => present::value(resource, &entry),
-            Self::Loose(object) => object,
-        }
-    }
-}

@@ -28,10 +28,7 @@ pub(super) fn matched(
         return Ok(None);
     }
     let equivalent = json::get(constraints, "matchPolicy") == "Equivalent";
-    let by_rules = |rules: &Value| {
-        let rules = rules.as_array().map(Vec::as_slice).unwrap_or_default();
-        by_rules(rules, admission, equivalent)
-    };
+    let by_rules = |rules: &Value| by_rules(json::items(rules), admission, equivalent);
     if by_rules(json::get(constraints, "excludeResourceRules")).is_some() {
         return Ok(None);
     }
@@ -146,7 +143,7 @@ impl<'a> RequestAttributes<'a> {
     }
 
     fn fits(&self, rule: &Value, resource: &Resource) -> bool {
-        let names = texts(json::get(rule, "resourceNames"));
+        let names: Vec<&str> = json::texts(rule, "resourceNames").collect();
         self.is_in_scope(json::get(rule, "scope").as_str().unwrap_or("*"), resource)
             && has(json::get(rule, "operations"), self.operation)
             && has(json::get(rule, "apiGroups"), &resource.group)
@@ -167,22 +164,15 @@ impl<'a> RequestAttributes<'a> {
     }
 
     fn is_among(&self, resources: &Value, plural: &str) -> bool {
-        texts(resources).iter().any(|resource| {
+        json::item_texts(resources).any(|resource| {
             let (resource, sub) = resource.split_once('/').unwrap_or((resource, ""));
             (resource == "*" || resource == plural) && (sub == "*" || sub == self.subresource)
         })
     }
 }
 
-fn texts(list: &Value) -> Vec<&str> {
-    let list = list.as_array().into_iter().flatten();
-    list.filter_map(Value::as_str).collect()
-}
-
 fn has(list: &Value, wanted: &str) -> bool {
-    texts(list)
-        .iter()
-        .any(|held| *held == "*" || *held == wanted)
+    json::item_texts(list).any(|held| held == "*" || held == wanted)
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use scalars::Misfit;
 /// # Errors
 /// The text of Go's decoder, where something has the wrong type.
 pub fn decode(object: &mut Value, resource: &Resource) -> Result<Vec<String>, String> {
-    let entry = catalog::entry(&resource.group, &resource.version, &resource.plural);
+    let entry = catalog::resource(&resource.group, &resource.version, &resource.plural);
     match entry {
         Some(entry) => decode_type(object, &entry.type_name),
         None => Ok(Vec::new()),
@@ -43,7 +43,7 @@ pub fn decode_in(
     words: Words,
     doubled: &mut Vec<Doubled>,
 ) -> Findings {
-    let entry = catalog::entry(&resource.group, &resource.version, &resource.plural);
+    let entry = catalog::resource(&resource.group, &resource.version, &resource.plural);
     let Some(entry) = entry else {
         return Findings::default();
     };

@@ -43,7 +43,7 @@ static LEARNT: LazyLock<Learnt> = LazyLock::new(|| {
 
 /// Fills up an object of a built-in kind that was [decoded](super::decode()).
 pub fn default(object: &mut Value, resource: &Resource) {
-    let entry = catalog::entry(&resource.group, &resource.version, &resource.plural);
+    let entry = catalog::resource(&resource.group, &resource.version, &resource.plural);
     let (Some(entry), Value::Object(fields)) = (entry, &mut *object) else {
         return;
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::kinds::catalog::{self, CATALOG, CapturedResource, SubEntry, TableColumn};
+use crate::kinds::catalog::{self, CATALOG, CapturedColumn, CapturedResource, CapturedSubresource};
 use crate::kinds::types;
 use crate::registry::{Column, LazySchema, Origin, Resource, Subresource};
 use crate::schema::Schema;
@@ -57,7 +57,7 @@ fn resource(entry: &CapturedResource, group: &str, version: &str, storage: &str)
     }
 }
 
-fn subresource(sub: &SubEntry, group: &str, version: &str) -> Subresource {
+fn subresource(sub: &CapturedSubresource, group: &str, version: &str) -> Subresource {
     let kind = &sub.response_kind;
     let own = kind.version.is_empty();
     Subresource {
@@ -69,7 +69,7 @@ fn subresource(sub: &SubEntry, group: &str, version: &str) -> Subresource {
     }
 }
 
-fn column(captured: &TableColumn) -> Column {
+fn column(captured: &CapturedColumn) -> Column {
     Column {
         name: captured.name.clone(),
         kind: captured.kind.clone(),
@@ -81,7 +81,7 @@ fn column(captured: &TableColumn) -> Column {
 }
 
 fn schema(resource: &Resource) -> Option<Schema> {
-    let entry = catalog::entry(&resource.group, &resource.version, &resource.plural)?;
+    let entry = catalog::resource(&resource.group, &resource.version, &resource.plural)?;
     Some(types::schema(&entry.type_name))
 }
 

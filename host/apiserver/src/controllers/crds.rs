@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::client::{Agent, At, Client, Failed};
 use super::feed::{Meta, Seen};
 use super::queue::Queue;
+use crate::conditions;
 use crate::crd::names::{self, CLEANUP, Cleanup};
 use crate::registry::{Origin, Registry, Resource};
 use crate::seams::Instant;
@@ -120,7 +121,7 @@ impl Crds {
 
 /// What a CRD serves, if it was ever established.
 fn established<'a>(registry: &'a Registry, crd: &Value, name: &str) -> Option<&'a Arc<Resource>> {
-    if !names::is_true(crd, "Established") {
+    if !conditions::is_true(crd, "Established") {
         return None;
     }
     let mut all = registry.all().iter();

@@ -24,7 +24,7 @@ use crate::seams::Instant;
 use crate::server::Server;
 use crate::store::NamespacedName;
 use elsewhere::{is_elsewhere, tell};
-use gone::AbsentOwners;
+use gone::AbsentOwner;
 use graph::Graph;
 use judge::{Deletion, FOREGROUND, GarbageStep, ORPHAN, OwnDependents, Standing};
 use owners::{disown, unblock};
@@ -40,7 +40,7 @@ pub(super) struct Garbage {
     graph: Graph,
     queue: Queue<Thing>,
     /// Owners that have gone and that something still names, by uid.
-    gone: BTreeMap<String, AbsentOwners>,
+    gone: BTreeMap<String, AbsentOwner>,
     /// Objects whose owners are of a kind that is not served.
     kindless: BTreeSet<Thing>,
     /// Who has been told that an owner is in another namespace.
@@ -68,7 +68,7 @@ impl Garbage {
         }
         if seen.is_gone() {
             if self.graph.has_dependents(&meta.uid) {
-                let gone = AbsentOwners::of(&server.registry(), seen);
+                let gone = AbsentOwner::of(&server.registry(), seen);
                 self.gone.insert(meta.uid.clone(), gone);
             }
             self.kindless.remove(thing);

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::client::{Agent, At, Client, Failed, core};
 use super::feed::{Meta, Seen};
 use super::queue::Queue;
+use crate::json::texts_at;
 use crate::meta;
 use crate::options::controllers as names;
 use crate::registry::{Registry, Resource};
@@ -162,13 +163,7 @@ fn namespace<'a>(
 }
 
 fn finalizers(namespace: &Value) -> Vec<&str> {
-    let held = namespace
-        .pointer("/spec/finalizers")
-        .and_then(Value::as_array);
-    held.into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect()
+    texts_at(namespace, "/spec/finalizers").collect()
 }
 
 /// Lets an empty namespace go, as far as this controller is concerned.

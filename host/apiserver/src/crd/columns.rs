@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::read;
 use crate::field::Path;
-use crate::json::{items, text_at};
+use crate::json::{items, text};
 use crate::status::Cause;
 
 const COLUMN_TYPES: &str = "must be one of boolean,date,integer,number,string";
@@ -23,21 +23,21 @@ const COLUMN_FORMATS: [&str; 8] = [
 pub(super) fn printed(columns: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
     for (index, column) in items(columns).iter().enumerate() {
         let at = at.index(index);
-        if text_at(column, "/name").is_empty() {
+        if text(column, "name").is_empty() {
             causes.push(Cause::required(at.child("name"), ""));
         }
-        let kind = text_at(column, "/type");
+        let kind = text(column, "type");
         if kind.is_empty() {
             causes.push(Cause::required(at.child("type"), COLUMN_TYPES));
         } else if !["boolean", "date", "integer", "number", "string"].contains(&kind) {
             causes.push(Cause::invalid(at.child("type"), &kind.into(), COLUMN_TYPES));
         }
-        let format = text_at(column, "/format");
+        let format = text(column, "format");
         if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
             let why = format!("must be one of {}", COLUMN_FORMATS.join(","));
             causes.push(Cause::invalid(at.child("format"), &format.into(), &why));
         }
-        let path = text_at(column, "/jsonPath");
+        let path = text(column, "jsonPath");
         if path.is_empty() {
             causes.push(Cause::required(at.child("JSONPath"), ""));
         } else {
@@ -68,7 +68,7 @@ pub(super) fn scale(subresources: &Value, at: Path<'_>, causes: &mut Vec<Cause>)
         ("statusReplicasPath", &[".status."]),
         ("labelSelectorPath", &[".spec.", ".status."]),
     ] {
-        let path = text_at(scale, &format!("/{field}"));
+        let path = text(scale, field);
         let at = at.child(field);
         if path.is_empty() {
             if under.len() == 1 {
@@ -106,7 +106,7 @@ fn selected(schema: &Value, path: &str, at: Path<'_>, causes: &mut Vec<Cause>) -
     if path == ".metadata" || path.starts_with(".metadata.") {
         invalid("must not point to fields in metadata");
     }
-    if !["string", "boolean", "integer"].contains(&text_at(found, "/type")) {
+    if !["string", "boolean", "integer"].contains(&text(found, "type")) {
         invalid(
             "must point to a field of type string, boolean or integer. Enum string fields and strings with \
              formats are allowed.",
@@ -134,7 +134,7 @@ pub(super) fn selectable(
     for (index, field) in items(fields).iter().enumerate() {
         let at = at.index(index);
         let at = at.child("jsonPath");
-        let path = text_at(field, "/jsonPath");
+        let path = text(field, "jsonPath");
         if path.is_empty() {
             causes.push(Cause::required(at, ""));
             continue;

@@ -4,9 +4,10 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::{Approval, approval_of, invalid_approval, missing_approval};
+use crate::conditions;
 use crate::field::Path;
-use crate::json::{items, text_at, texts};
-use crate::metadata::time::written;
+use crate::json::{item_texts, text, texts};
+use crate::meta;
 use crate::names::label_1035;
 use crate::status::Cause;
 
@@ -23,11 +24,11 @@ pub(super) fn validate(names: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
         }
     };
     for field in ["plural", "singular"] {
-        let name = text_at(names, &format!("/{field}"));
+        let name = text(names, field);
         check(at.child(field), name, name, "");
     }
     for field in ["kind", "listKind"] {
-        let name = text_at(names, &format!("/{field}"));
+        let name = text(names, field);
         let hint = "may have mixed case, but should otherwise match: ";
         check(at.child(field), name, &name.to_lowercase(), hint);
     }
@@ -35,7 +36,7 @@ pub(super) fn validate(names: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
     for (index, name) in list("shortNames") {
         check(at.child("shortNames").index(index), name, name, "");
     }
-    let (kind, list_kind) = (text_at(names, "/kind"), text_at(names, "/listKind"));
+    let (kind, list_kind) = (text(names, "kind"), text(names, "listKind"));
     if !kind.is_empty() && kind == list_kind {
         let why = "kind and listKind may not be the same";
         causes.push(Cause::invalid(at.child("listKind"), &kind.into(), why));
@@ -71,12 +72,12 @@ pub fn accept<'a>(
         .clone()
         .unwrap_or(("NoConflicts", "no conflicts found".to_owned()));
     let is_fine = conflict.is_none();
-    let before = condition(crd, "NamesAccepted");
+    let before = conditions::get(crd, "NamesAccepted");
     let status = if is_fine { "True" } else { "False" };
     let unchanged = before.is_some_and(|before| {
-        text_at(before, "/status") == status
-            && text_at(before, "/reason") == reason
-            && text_at(before, "/message") == message
+        text(before, "status") == status
+            && text(before, "reason") == reason
+            && text(before, "message") == message
     });
     if unchanged && same_names(&accepted, has) {
         return None;
@@ -91,18 +92,18 @@ pub fn accept<'a>(
             of.insert("acceptedNames".to_owned(), accepted);
         }
     }
-    set(&mut crd, "NamesAccepted", status, (reason, &message), now);
+    conditions::set(&mut crd, "NamesAccepted", status, (reason, &message), now);
     let established =
-        condition(&crd, "Established").map(|known| text_at(known, "/status") == "True");
+        conditions::get(&crd, "Established").map(|known| text(known, "status") == "True");
     match (established, is_fine) {
         (Some(true), _) | (Some(false), false) => {}
         (_, true) => {
             let why = ("Installing", "the initial names have been accepted");
-            set(&mut crd, "Established", "False", why, now);
+            conditions::set(&mut crd, "Established", "False", why, now);
         }
         (None, false) => {
             let why = ("NotAccepted", "not all names are accepted");
-            set(&mut crd, "Established", "False", why, now);
+            conditions::set(&mut crd, "Established", "False", why, now);
         }
     }
     Some(crd)
@@ -111,7 +112,7 @@ pub fn accept<'a>(
 /// Establishes a definition whose names are accepted. Answers it with its new status; nothing if there is
 /// nothing to do.
 pub fn establish(crd: &Value, now: Timestamp) -> Option<Value> {
-    if !is_true(crd, "NamesAccepted") || is_true(crd, "Established") {
+    if !conditions::is_true(crd, "NamesAccepted") || conditions::is_true(crd, "Established") {
         return None;
     }
     let mut crd = crd.clone();
@@ -119,7 +120,7 @@ pub fn establish(crd: &Value, now: Timestamp) -> Option<Value> {
         "InitialNamesAccepted",
         "the initial names have been accepted",
     );
-    set(&mut crd, "Established", "True", why, now);
+    conditions::set(&mut crd, "Established", "True", why, now);
     Some(crd)
 }
 
@@ -137,11 +138,11 @@ pub fn approve(crd: &Value, now: Timestamp) -> Option<Value> {
         ),
     };
     let kind = "KubernetesAPIApprovalPolicyConformant";
-    if condition(crd, kind).is_some_and(|known| text_at(known, "/message") == message) {
+    if conditions::get(crd, kind).is_some_and(|known| text(known, "message") == message) {
         return None;
     }
     let mut crd = crd.clone();
-    set(&mut crd, kind, status, (reason, &message), now);
+    conditions::set(&mut crd, kind, status, (reason, &message), now);
     Some(crd)
 }
 
@@ -150,7 +151,7 @@ pub fn begin_deletion(crd: &mut Value, now: Timestamp) {
     if let Some(metadata) = crd.get_mut("metadata").and_then(Value::as_object_mut) {
         let at = metadata.entry("deletionTimestamp").or_insert(Value::Null);
         if at.is_null() {
-            *at = written(now).into();
+            *at = meta::time(now).into();
         }
         let finalizers = metadata.entry("finalizers").or_insert_with(|| json!([]));
         if let Some(finalizers) = finalizers.as_array_mut()
@@ -161,7 +162,7 @@ pub fn begin_deletion(crd: &mut Value, now: Timestamp) {
     }
     let why =
         "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
-    set(
+    conditions::set(
         crd,
         "Terminating",
         "True",
@@ -201,18 +202,13 @@ pub fn cleanup(crd: &mut Value, how_far: Cleanup, now: Timestamp) {
             ("NeverEstablished", "resource was never established"),
         ),
     };
-    set(crd, "Terminating", status, why, now);
+    conditions::set(crd, "Terminating", status, why, now);
     let finalizers = crd.pointer_mut("/metadata/finalizers");
     if let Some(finalizers) = finalizers.and_then(Value::as_array_mut)
         && how_far != Cleanup::InProgress
     {
         finalizers.retain(|finalizer| finalizer != CLEANUP);
     }
-}
-
-/// Whether a condition of a definition is `True`.
-pub fn is_true(crd: &Value, kind: &str) -> bool {
-    condition(crd, kind).is_some_and(|known| text_at(known, "/status") == "True")
 }
 
 /// The names that a group's definitions have.
@@ -228,10 +224,10 @@ impl<'a> Used<'a> {
             return;
         };
         self.resources
-            .extend([text_at(names, "/plural"), text_at(names, "/singular")]);
+            .extend([text(names, "plural"), text(names, "singular")]);
         self.resources.extend(texts(names, "shortNames"));
         self.kinds
-            .extend([text_at(names, "/kind"), text_at(names, "/listKind")]);
+            .extend([text(names, "kind"), text(names, "listKind")]);
     }
 }
 
@@ -269,10 +265,7 @@ fn judge(wanted: &Value, has: &Value, used: &Used<'_>) -> (Value, Option<NameCon
 /// A name, or each of a list.
 fn each<'a>(names: &'a Value, field: &str) -> impl Iterator<Item = &'a str> {
     let value = names.get(field).unwrap_or(&Value::Null);
-    value
-        .as_str()
-        .into_iter()
-        .chain(items(value).iter().filter_map(Value::as_str))
+    value.as_str().into_iter().chain(item_texts(value))
 }
 
 fn put(accepted: &mut Map<String, Value>, wanted: &Value, field: &str) {
@@ -299,43 +292,4 @@ fn same_names(a: &Value, b: &Value) -> bool {
         let of = |names| each(names, field).filter(|name: &&str| !name.is_empty());
         of(a).eq(of(b))
     })
-}
-
-fn condition<'a>(crd: &'a Value, kind: &str) -> Option<&'a Value> {
-    let conditions = crd.pointer("/status/conditions")?.as_array()?;
-    conditions
-        .iter()
-        .find(|condition| text_at(condition, "/type") == kind)
-}
-
-/// Sets a condition; its time changes only with its status.
-fn set(crd: &mut Value, kind: &str, status: &str, (reason, message): (&str, &str), now: Timestamp) {
-    let before = condition(crd, kind).filter(|before| text_at(before, "/status") == status);
-    let time = before
-        .and_then(|before| before.get("lastTransitionTime"))
-        .cloned();
-    let condition = json!({
-        "type": kind, "status": status, "reason": reason, "message": message,
-        "lastTransitionTime": time.unwrap_or_else(|| written(now).into()),
-    });
-    let Value::Object(fields) = crd else { return };
-    let of = fields.entry("status").or_insert_with(|| json!({}));
-    let Some(conditions) = of
-        .as_object_mut()
-        .map(|of| of.entry("conditions").or_insert(Value::Null))
-    else {
-        return;
-    };
-    if !conditions.is_array() {
-        *conditions = json!([]);
-    }
-    if let Some(conditions) = conditions.as_array_mut() {
-        match conditions
-            .iter_mut()
-            .find(|known| text_at(known, "/type") == kind)
-        {
-            Some(known) => *known = condition,
-            None => conditions.push(condition),
-        }
-    }
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::scale;
 use crate::field::Path;
+use crate::meta;
 use crate::metadata::coerce::{self, Malformed};
 use crate::metadata::{self, Rules};
 use crate::mutants::mutant;
@@ -155,15 +156,8 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
 
 /// What the client should know of an object that is fine: finalizers that others could have as well.
 pub fn warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
-    let of = |object: &Value| -> Vec<String> {
-        let finalizers = object
-            .pointer("/metadata/finalizers")
-            .and_then(Value::as_array);
-        let texts = finalizers.into_iter().flatten().filter_map(Value::as_str);
-        texts.map(str::to_owned).collect()
-    };
-    let known = old.map(of).unwrap_or_default();
-    let mut added = of(new);
+    let known = old.map(meta::finalizers).unwrap_or_default();
+    let mut added = meta::finalizers(new);
     added.retain(|finalizer| !known.contains(finalizer));
     added.sort_unstable();
     added.dedup();

@@ -9,11 +9,6 @@ pub(super) fn versions(crd: &Value) -> impl Iterator<Item = &Value> {
     list_at(crd, "/spec/versions").iter()
 }
 
-/// The items of a list within a schema.
-pub(super) fn parts<'a>(schema: &'a Value, word: &str) -> impl Iterator<Item = &'a Value> {
-    list(schema, word).iter()
-}
-
 /// Whether a schema says something under a word.
 pub(super) fn has(schema: &Value, word: &str) -> bool {
     schema.get(word).is_some_and(|value| !value.is_null())
@@ -48,7 +43,9 @@ pub(super) fn visit<'a>(schema: &'a Value, with: &mut impl FnMut(&'a Value)) {
         }
     }
     for word in ["allOf", "anyOf", "oneOf"] {
-        parts(schema, word).for_each(|part| visit(part, with));
+        for part in list(schema, word) {
+            visit(part, with);
+        }
     }
     entries(schema, "properties").for_each(|(_, field)| visit(field, with));
 }

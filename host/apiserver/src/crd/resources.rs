@@ -5,12 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::names::is_true;
 use super::read::versions;
 use super::storage_version;
+use crate::conditions::is_true;
 use crate::deep;
 use crate::discovery::{CUSTOM_VERBS, precedence};
-use crate::json::{text_at, texts};
+use crate::json::{list, text, text_at, texts};
 use crate::registry::{
     Column, Kept, LazySchema, LazySchemas, Origin, Resource, ScalePaths, Subresource,
 };
@@ -44,7 +44,7 @@ fn storage(crd: &Value, json: &Bytes) -> Kept {
         .pointer("/metadata/generation")
         .and_then(Value::as_i64)
         .unwrap_or_default();
-    let all = versions(crd).map(|version| text_at(version, "/name").to_owned());
+    let all = versions(crd).map(|version| text(version, "name").to_owned());
     Kept {
         definition: (text_at(crd, "/metadata/uid").to_owned(), generation),
         since: text_at(crd, "/metadata/resourceVersion")
@@ -79,12 +79,12 @@ fn deprecated(crd: &Value, version: &Value) -> Option<String> {
         text_at(crd, "/spec/group"),
         text_at(crd, "/spec/names/kind"),
     );
-    let name = text_at(version, "/name");
+    let name = text(version, "name");
     let warning = format!("{group}/{name} {kind} is deprecated");
     let better = versions(crd)
         .filter(is_served)
         .filter(|other| other.get("deprecated") != Some(&Value::Bool(true)))
-        .map(|other| text_at(other, "/name"))
+        .map(|other| text(other, "name"))
         .filter(|other| precedence(other, name).is_lt())
         .min_by(|left, right| precedence(left, right));
     Some(match better {
@@ -96,7 +96,7 @@ fn deprecated(crd: &Value, version: &Value) -> Option<String> {
 fn resource(crd: &Value, version: &Value, kept: &Arc<Kept>) -> Resource {
     let names = crd.pointer("/status/acceptedNames").unwrap_or(&Value::Null);
     let list = |field: &str| owned(texts(names, field));
-    let name = |field: &str| text_at(names, field).to_owned();
+    let name = |field: &str| text(names, field).to_owned();
     let is_terminating = is_true(crd, "Terminating");
     let verbs: &[&str] = if is_terminating {
         &LAST_VERBS
@@ -105,11 +105,11 @@ fn resource(crd: &Value, version: &Value, kept: &Arc<Kept>) -> Resource {
     };
     Resource {
         group: text_at(crd, "/spec/group").to_owned(),
-        version: text_at(version, "/name").to_owned(),
-        plural: name("/plural"),
-        singular: name("/singular"),
-        kind: name("/kind"),
-        list_kind: name("/listKind"),
+        version: text(version, "name").to_owned(),
+        plural: name("plural"),
+        singular: name("singular"),
+        kind: name("kind"),
+        list_kind: name("listKind"),
         short_names: list("shortNames"),
         categories: list("categories"),
         namespaced: text_at(crd, "/spec/scope") == "Namespaced",
@@ -144,7 +144,7 @@ fn subresources(crd: &Value, version: &Value) -> Vec<Subresource> {
             name: "status".to_owned(),
             kind: text_at(crd, "/status/acceptedNames/kind").to_owned(),
             group: text_at(crd, "/spec/group").to_owned(),
-            version: text_at(version, "/name").to_owned(),
+            version: text(version, "name").to_owned(),
             verbs: verbs(),
         });
     }
@@ -164,28 +164,24 @@ fn scale(version: &Value) -> Option<ScalePaths> {
     let scale = version
         .pointer("/subresources/scale")
         .filter(|scale| !scale.is_null())?;
-    let selector = text_at(scale, "/labelSelectorPath");
+    let selector = text(scale, "labelSelectorPath");
     Some(ScalePaths {
-        spec: text_at(scale, "/specReplicasPath").to_owned(),
-        status: text_at(scale, "/statusReplicasPath").to_owned(),
+        spec: text(scale, "specReplicasPath").to_owned(),
+        status: text(scale, "statusReplicasPath").to_owned(),
         selector: (!selector.is_empty()).then(|| selector.to_owned()),
     })
 }
 
 fn selectable(version: &Value) -> Vec<String> {
-    let fields = version.get("selectableFields").and_then(Value::as_array);
-    let paths = fields
-        .into_iter()
-        .flatten()
-        .map(|field| text_at(field, "/jsonPath"));
+    let paths = list(version, "selectableFields")
+        .iter()
+        .map(|field| text(field, "jsonPath"));
     owned(paths.map(|path| path.strip_prefix('.').unwrap_or(path)))
 }
 
 fn columns(version: &Value) -> Vec<Column> {
-    let said = version
-        .get("additionalPrinterColumns")
-        .and_then(Value::as_array);
-    let columns: Vec<Column> = said.into_iter().flatten().map(column).collect();
+    let said = list(version, "additionalPrinterColumns");
+    let columns: Vec<Column> = said.iter().map(column).collect();
     if columns.is_empty() {
         return vec![Column {
             name: "Age".to_owned(),
@@ -199,16 +195,16 @@ fn columns(version: &Value) -> Vec<Column> {
 }
 
 fn column(said: &Value) -> Column {
-    let path = text_at(said, "/jsonPath");
-    let description = match text_at(said, "/description") {
+    let path = text(said, "jsonPath");
+    let description = match text(said, "description") {
         "" => format!("Custom resource definition column (in JSONPath format): {path}"),
         description => description.to_owned(),
     };
     let priority = said.get("priority").and_then(Value::as_i64);
     Column {
-        name: text_at(said, "/name").to_owned(),
-        kind: text_at(said, "/type").to_owned(),
-        format: text_at(said, "/format").to_owned(),
+        name: text(said, "name").to_owned(),
+        kind: text(said, "type").to_owned(),
+        format: text(said, "format").to_owned(),
         description,
         priority: priority
             .and_then(|priority| priority.try_into().ok())

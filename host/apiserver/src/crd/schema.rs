@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::read::is_true;
 use super::{defaults, shown, structural};
 use crate::field::Path;
-use crate::json::text_at;
+use crate::json::text;
 use crate::status::Cause;
 use walk::{SchemaWalk, WalkContext};
 
@@ -74,7 +74,7 @@ pub(super) fn validate(schema: &Value, has_status: bool, at: Path<'_>) -> Vec<Ca
 
 /// With a `status` subresource, only some words may be said at the root.
 fn at_root(schema: &Value, at: Path<'_>) -> Option<Cause> {
-    let kind = text_at(schema, "/type");
+    let kind = text(schema, "type");
     if !kind.is_empty() && kind != "object" {
         let why = "only \"object\" is allowed as the type at the root of the schema if the status \
                    subresource is enabled";

@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-use super::inner::InternalDefinition;
 use crate::status::shown::json;
 
 /// What a field of a Go type holds when nobody has said anything, and what it is made of.
@@ -187,8 +186,10 @@ pub(super) fn rule(rule: &Value) -> String {
 }
 
 /// The versions of a definition.
-pub(super) fn versions(all: &[Value], inner: &InternalDefinition<'_>) -> String {
-    brackets(all.iter().map(|each| version(each, inner)))
+///
+/// `is_common` says of a field whether all versions have it alike.
+pub(super) fn versions(all: &[Value], is_common: impl Fn(&str) -> bool) -> String {
+    brackets(all.iter().map(|each| version(each, &is_common)))
 }
 
 /// A field of a version.
@@ -201,7 +202,7 @@ pub(super) fn part(name: &str, value: &Value) -> String {
 }
 
 /// A version, without what all versions have alike.
-fn version(version: &Value, inner: &InternalDefinition<'_>) -> String {
+fn version(version: &Value, is_common: &impl Fn(&str) -> bool) -> String {
     let beside = [
         "schema",
         "subresources",
@@ -209,7 +210,7 @@ fn version(version: &Value, inner: &InternalDefinition<'_>) -> String {
         "selectableFields",
     ];
     record(&VERSION, |field| {
-        let lies_beside = beside.contains(&field) && inner.is_common(field);
+        let lies_beside = beside.contains(&field) && is_common(field);
         version.get(field).filter(|_| !lies_beside)
     })
 }

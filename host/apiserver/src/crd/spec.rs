@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::inner::{InternalDefinition, VersionPart};
 use super::read::versions;
 use super::{columns, names, schema, shown};
+use crate::conditions;
 use crate::field::Path;
-use crate::json::{text_at, texts_at};
+use crate::json::{text, text_at, texts_at};
 use crate::names::{label_1035, subdomain};
 use crate::status::Cause;
 
@@ -40,17 +41,17 @@ pub(super) fn validate(crd: &Value) -> Vec<Cause> {
         parts(&inner, Some(index), &mut causes);
     }
     storage(crd, &inner, at.child("versions"), &mut causes);
-    let first = versions(crd).next().map(|first| text_at(first, "/name"));
+    let first = versions(crd).next().map(|first| text(first, "name"));
     if let Some(name) = first.filter(|name| !name.is_empty()) {
         label(name, at.child("version"), &mut causes);
     }
     let named = at.child("names");
+    let all = crd.pointer("/spec/names").unwrap_or(&Value::Null);
     for field in ["plural", "singular", "kind", "listKind"] {
-        if text_at(crd, &format!("/spec/names/{field}")).is_empty() {
+        if text(all, field).is_empty() {
             causes.push(Cause::required(named.child(field), ""));
         }
     }
-    let all = crd.pointer("/spec/names").unwrap_or(&Value::Null);
     names::validate(all, named, &mut causes);
     parts(&inner, None, &mut causes);
     conversion(
@@ -71,7 +72,7 @@ pub(super) fn validate_change(new: &Value, old: &Value) -> Vec<Cause> {
         ("/spec/group", "spec.group"),
         ("/spec/names/plural", "spec.names.plural"),
     ];
-    let is_established = names::is_true(old, "Established");
+    let is_established = conditions::is_true(old, "Established");
     let fields = established
         .into_iter()
         .filter(|_| is_established)
@@ -114,7 +115,7 @@ fn label(name: &str, at: Path<'_>, causes: &mut Vec<Cause>) {
 }
 
 fn one_version(version: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
-    label(text_at(version, "/name"), at.child("name"), causes);
+    label(text(version, "name"), at.child("name"), causes);
     let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) else {
         return;
     };
@@ -194,9 +195,7 @@ fn parts(inner: &InternalDefinition<'_>, version: Option<usize>, causes: &mut Ve
 
 /// Exactly one version is the one that objects are kept in, and no two have the same name.
 fn storage(crd: &Value, inner: &InternalDefinition<'_>, at: Path<'_>, causes: &mut Vec<Cause>) {
-    let names: Vec<&str> = versions(crd)
-        .map(|version| text_at(version, "/name"))
-        .collect();
+    let names: Vec<&str> = versions(crd).map(|version| text(version, "name")).collect();
     let is_storage = |version: &&Value| version.get("storage") == Some(&Value::Bool(true));
     let twice = (1..names.len()).any(|at| {
         names
@@ -204,7 +203,7 @@ fn storage(crd: &Value, inner: &InternalDefinition<'_>, at: Path<'_>, causes: &m
             .is_some_and(|before| names.get(at).is_some_and(|name| before.contains(name)))
     });
     let all = || match crd.pointer("/spec/versions") {
-        Some(Value::Array(all)) => shown::versions(all, inner),
+        Some(Value::Array(all)) => shown::versions(all, |field| inner.is_common(field)),
         _ => "null".to_owned(),
     };
     if twice {
@@ -222,7 +221,7 @@ fn storage(crd: &Value, inner: &InternalDefinition<'_>, at: Path<'_>, causes: &m
 
 fn conversion(conversion: Option<&Value>, at: Path<'_>, causes: &mut Vec<Cause>) {
     let Some(conversion) = conversion else { return };
-    let strategy = text_at(conversion, "/strategy");
+    let strategy = text(conversion, "strategy");
     one_of(strategy, &["None", "Webhook"], at.child("strategy"), causes);
     let client = conversion.pointer("/webhook/clientConfig");
     let reviews: Vec<&str> = texts_at(conversion, "/webhook/conversionReviewVersions").collect();

@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use super::read::{has, is_true, is_zero, parts, visit};
+use super::read::{has, is_true, is_zero, visit};
 use crate::field::Path;
-use crate::json::entries;
-use crate::json::text_at;
+use crate::json::{entries, list, text};
 use crate::schema::Pattern;
 use crate::status::Cause;
 
@@ -62,7 +61,7 @@ pub(super) fn validate(schema: &Value, at: Path<'_>) -> Vec<Cause> {
 fn place(schema: &Value, level: Level, at: Path<'_>, causes: &mut Vec<Cause>) {
     let items = schema.get("items").filter(|items| !items.is_null());
     match items {
-        None if text_at(schema, "/type") == "array" => {
+        None if text(schema, "type") == "array" => {
             causes.push(Cause::required(at.child("items"), "must be specified"));
         }
         None => {}
@@ -112,7 +111,7 @@ fn extensions(schema: &Value, at: Path<'_>, causes: &mut Vec<Cause>) {
 
 /// What the type of a place must be.
 fn typed(schema: &Value, level: Level, at: Path<'_>, causes: &mut Vec<Cause>) {
-    let kind = text_at(schema, "/type");
+    let kind = text(schema, "type");
     let embedded = is_true(schema, "x-kubernetes-embedded-resource");
     let free = is_true(schema, "x-kubernetes-int-or-string")
         || is_true(schema, "x-kubernetes-preserve-unknown-fields");
@@ -159,7 +158,7 @@ fn object(schema: &Value, level: Level, at: Path<'_>, causes: &mut Vec<Cause>) {
     let field = |name: &str| schema.get("properties").and_then(|all| all.get(name));
     let mut demand = |name: &str, kind: &str| {
         let Some(field) = field(name) else { return };
-        let found = text_at(field, "/type");
+        let found = text(field, "type");
         if is_object && found != kind {
             let at = fields.key(name);
             let why = format!("must be {kind}");
@@ -188,7 +187,7 @@ fn object(schema: &Value, level: Level, at: Path<'_>, causes: &mut Vec<Cause>) {
 /// `anyOf: [{type: integer}, {type: string}]`: the one place where types may be in an `anyOf`.
 fn is_int_or_string(schema: &Value) -> bool {
     let wanted = ["integer", "string"];
-    let found: Vec<&Value> = parts(schema, "anyOf").collect();
+    let found = list(schema, "anyOf");
     found.len() == 2
         && found.iter().zip(wanted).all(|(part, kind)| {
             let said = part
@@ -196,7 +195,7 @@ fn is_int_or_string(schema: &Value) -> bool {
                 .into_iter()
                 .flatten()
                 .filter(|(_, value)| !is_zero(value));
-            text_at(part, "/type") == kind && said.count() == 1
+            text(part, "type") == kind && said.count() == 1
         })
 }
 
@@ -213,7 +212,7 @@ fn value(
             continue;
         }
         let all = at.child(word);
-        for (index, part) in parts(schema, word).enumerate() {
+        for (index, part) in list(schema, word).iter().enumerate() {
             let skip = word == "allOf" && skip_first && index == 0;
             nested(part, skip, all.index(index), causes);
         }
@@ -221,7 +220,7 @@ fn value(
     if let Some(not) = schema.get("not").filter(|not| !not.is_null()) {
         nested(not, false, at.child("not"), causes);
     }
-    let pattern = text_at(schema, "/pattern");
+    let pattern = text(schema, "pattern");
     if let Err(why) = Pattern::new(pattern).matches("") {
         let why = format!("must be a valid regular expression, but isn't: {why}");
         causes.push(Cause::invalid(at.child("pattern"), &pattern.into(), &why));
@@ -281,7 +280,7 @@ fn complete(
 ) {
     for word in ["allOf", "anyOf", "oneOf"] {
         let all = from.child(word);
-        for (index, part) in parts(part, word).enumerate() {
+        for (index, part) in list(part, word).iter().enumerate() {
             complete_nested(part, schema, at, all.index(index), causes);
         }
     }

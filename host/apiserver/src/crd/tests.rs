@@ -231,7 +231,7 @@ fn names_are_accepted_once_in_a_group() {
         "plural": "others", "singular": "other", "kind": "Other", "listKind": "OtherList",
     });
     let mended = settled(&mended, &[&first]);
-    assert!(names::is_true(&mended, "Established"));
+    assert!(crate::conditions::is_true(&mended, "Established"));
 }
 
 #[test]

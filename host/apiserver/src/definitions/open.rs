@@ -58,8 +58,8 @@ impl OpenDefinition {
         with_versions(self.head, self.versions)
     }
 
-    /// Writes a new status, if there is one; says whether nobody else wrote first. Who did has it followed
-    /// in its turn.
+    /// Writes a new status, if there is one; says whether nobody else wrote first. The other writer has it
+    /// followed in its turn.
     pub(super) fn write(&mut self, served: &Served, new: Option<Value>, now: Timestamp) -> bool {
         let Some(new) = new else {
             return true;

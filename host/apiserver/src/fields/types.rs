@@ -8,6 +8,7 @@ use serde_json::{Map as Fields, Value};
 
 use super::meta;
 use super::path::PathElement;
+use crate::json;
 use crate::schema::{Kind, ListKind, View};
 use crate::status::shown::quoted;
 
@@ -362,6 +363,5 @@ pub(super) fn fields(value: Option<&Value>) -> Option<&Fields<String, Value>> {
 
 /// The items of a value; none where it is not a list.
 pub(super) fn items(value: Option<&Value>) -> &[Value] {
-    let items = value.and_then(Value::as_array);
-    items.map(Vec::as_slice).unwrap_or_default()
+    value.map(json::items).unwrap_or_default()
 }

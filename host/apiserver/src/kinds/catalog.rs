@@ -18,11 +18,11 @@ pub(crate) static CATALOG: LazyLock<Vec<CapturedGroup>> = LazyLock::new(|| {
 #[derive(Debug, Deserialize)]
 pub(crate) struct CapturedGroup {
     pub(crate) name: String,
-    pub(crate) versions: Vec<Version>,
+    pub(crate) versions: Vec<CapturedVersion>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Version {
+pub(crate) struct CapturedVersion {
     pub(crate) version: String,
     pub(crate) resources: Vec<CapturedResource>,
 }
@@ -41,9 +41,9 @@ pub(crate) struct CapturedResource {
     #[serde(default)]
     pub(crate) categories: Vec<String>,
     #[serde(default)]
-    pub(crate) subresources: Vec<SubEntry>,
+    pub(crate) subresources: Vec<CapturedSubresource>,
     #[serde(default)]
-    pub(crate) columns: Vec<TableColumn>,
+    pub(crate) columns: Vec<CapturedColumn>,
     /// The type of the objects.
     #[serde(rename = "type")]
     pub(crate) type_name: String,
@@ -55,7 +55,7 @@ pub(crate) struct CapturedResource {
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct SubEntry {
+pub(crate) struct CapturedSubresource {
     /// Nothing for those that lead to a node.
     #[serde(rename = "type")]
     pub(crate) type_name: Option<String>,
@@ -73,7 +73,7 @@ pub(crate) struct ResponseKind {
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct TableColumn {
+pub(crate) struct CapturedColumn {
     pub(crate) name: String,
     #[serde(rename = "type")]
     pub(crate) kind: String,
@@ -83,14 +83,18 @@ pub(crate) struct TableColumn {
 }
 
 /// What was captured of a resource.
-pub(crate) fn entry(group: &str, version: &str, plural: &str) -> Option<&'static CapturedResource> {
+pub(crate) fn resource(
+    group: &str,
+    version: &str,
+    plural: &str,
+) -> Option<&'static CapturedResource> {
     let group = CATALOG.iter().find(|found| found.name == group)?;
     let version = group
         .versions
         .iter()
         .find(|found| found.version == version)?;
-    let mut entries = version.resources.iter();
-    entries.find(|found| found.resource == plural)
+    let mut resources = version.resources.iter();
+    resources.find(|found| found.resource == plural)
 }
 
 /// The type of a kind that bodies may have: of objects, of what is sent to subresources, and of options.
@@ -150,7 +154,7 @@ fn api_version(group: &str, version: &str) -> String {
 impl CapturedGroup {
     /// The preferred version of a resource, in which it is kept.
     pub(crate) fn storage(&self, plural: &str) -> &str {
-        let has = |version: &&Version| {
+        let has = |version: &&CapturedVersion| {
             version
                 .resources
                 .iter()

@@ -3,6 +3,8 @@
 
 use jiff::Timestamp;
 
+use crate::meta;
+
 const SECONDS: &str = "2006-01-02T15:04:05Z07:00";
 const MICROS: &str = "2006-01-02T15:04:05.000000Z07:00";
 const FRACTION: &str = ".000000";
@@ -35,7 +37,7 @@ const PARTS: [(&str, LayoutPart); 11] = [
 /// # Errors
 /// If it is not a time, in Go's words.
 pub(crate) fn normal(text: &str) -> Result<String, String> {
-    read(text, SECONDS).map(written)
+    read(text, SECONDS).map(meta::time)
 }
 
 /// The same for times that have six digits of a second's fraction.
@@ -81,11 +83,6 @@ fn read(text: &str, whole: &str) -> Result<Timestamp, String> {
     }
     text.parse()
         .map_err(|_| format!("parsing time \"{text}\": day out of range"))
-}
-
-/// A time as the real server writes it.
-pub(crate) fn written(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// What comes after a fraction of six digits.

@@ -35,7 +35,7 @@ pub(super) fn meta(name: &str) -> String {
 }
 
 pub(super) fn built_in_names(resource: &Resource) -> Option<TypeNames> {
-    let entry = catalog::entry(&resource.group, &resource.version, &resource.plural)?;
+    let entry = catalog::resource(&resource.group, &resource.version, &resource.plural)?;
     let named = resource.subresources.iter().filter_map(|sub| {
         let name = entry.sub_type_name(&sub.name)?;
         Some((sub.name.clone(), name.to_owned()))

@@ -1,6 +1,7 @@
 //! `authorizer`: what expressions can ask about the rights of the user of the request
 //! (apiserver `pkg/cel/library/authz.go`).
 
+use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 
 use kube_cel::cel::extractors::This;
@@ -16,7 +17,7 @@ use crate::store::Store;
 pub(crate) const REQUEST_RESOURCE: &str = "authorizer.requestResource";
 
 /// A question that is being put together.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Question {
     authorizer: Arc<Authorizer>,
     store: Store,
@@ -29,6 +30,17 @@ enum About {
     Nothing,
     Group(String),
     Asked(Asked),
+}
+
+/// Without the store, which may be large.
+impl Debug for Question {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Question")
+            .field("user", &self.user)
+            .field("about", &self.about)
+            .finish_non_exhaustive()
+    }
 }
 
 impl PartialEq for Question {
@@ -214,4 +226,32 @@ fn errored(This(this): This<Cel>) -> Result<bool, ExecutionError> {
 fn error(This(this): This<Cel>) -> FunctionResult {
     let text = decided(&this, |_| String::new())?;
     Ok(Cel::String(Arc::new(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::options::Authorization;
+    use crate::store::{GroupResource, NamespacedName, Write};
+
+    #[test]
+    fn a_question_does_not_show_the_objects_of_the_server() {
+        let store = Store::default();
+        let place = GroupResource {
+            group: String::new(),
+            plural: "configmaps".to_owned(),
+        };
+        let object = json!({ "kind": "ConfigMap", "metadata": { "name": "stored-object" } });
+        let key = NamespacedName::new("default", "stored-object");
+        store.write(&place, key, None, Write::Put(object)).unwrap();
+        assert!(format!("{store:?}").contains("stored-object"));
+        let authorizer = Arc::new(Authorizer::new(Authorization::AlwaysAllow));
+        for (name, value) in values(&authorizer, &store, &User::admin(), Objects::default()) {
+            let shown = format!("{value:?}");
+            assert!(shown.contains("Question"), "{name}: {shown}");
+            assert!(!shown.contains("stored-object"), "{name}: {shown}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::json::{list_at, text};
+use crate::json::{list, list_at, text};
 use crate::names;
 use crate::selector::requirement;
 use crate::status::Cause;
@@ -19,7 +19,7 @@ pub fn causes(new: &Value, old: Option<&Value>, plural: &str) -> Vec<Cause> {
 
 fn role(role: &Value, namespaced: bool) -> Vec<Cause> {
     let mut causes = Vec::new();
-    for (index, rule) in list_at(role, "/rules").iter().enumerate() {
+    for (index, rule) in list(role, "rules").iter().enumerate() {
         self::rule(rule, namespaced, &format!("rules[{index}]"), &mut causes);
     }
     if role
@@ -44,7 +44,7 @@ fn role(role: &Value, namespaced: bool) -> Vec<Cause> {
 }
 
 fn rule(rule: &Value, namespaced: bool, at: &str, causes: &mut Vec<Cause>) {
-    let none = |field: &str| list_at(rule, &format!("/{field}")).is_empty();
+    let none = |field: &str| list(rule, field).is_empty();
     if none("verbs") {
         let why = "verbs must contain at least one value";
         causes.push(Cause::required(format!("{at}.verbs"), why));
@@ -96,7 +96,7 @@ pub(crate) fn selector(selector: &Value, at: &str) -> Vec<Cause> {
                 .map(|why| Cause::invalid(field.clone(), value, why)),
         );
     }
-    for (index, expression) in list_at(selector, "/matchExpressions").iter().enumerate() {
+    for (index, expression) in list(selector, "matchExpressions").iter().enumerate() {
         causes.extend(requirement(
             expression,
             &format!("{at}.matchExpressions[{index}]"),
@@ -157,7 +157,7 @@ fn binding(new: &Value, old: Option<&Value>, namespaced: bool) -> Vec<Cause> {
             .iter()
             .map(|why| Cause::invalid("roleRef.name", &json!(name), why)),
     );
-    for (index, subject) in list_at(new, "/subjects").iter().enumerate() {
+    for (index, subject) in list(new, "subjects").iter().enumerate() {
         self::subject(
             subject,
             namespaced,

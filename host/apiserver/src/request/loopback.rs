@@ -1,4 +1,4 @@
-//! Requests that programs of the control plane make of their own server (kube-apiserver's loopback client).
+//! Requests that programs of the control plane make to their own server (kube-apiserver's loopback client).
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};

@@ -5,6 +5,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::query::Query;
+use crate::json::texts;
 use crate::registry::Resource;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Cause, Named, Refusal};
@@ -292,15 +293,7 @@ impl DeleteOptions {
                 options.resource_version = text("/preconditions/resourceVersion");
                 options.orphan = body.get("orphanDependents").and_then(Value::as_bool);
                 policy = text("/propagationPolicy");
-                let all = body
-                    .get("dryRun")
-                    .and_then(Value::as_array)
-                    .map(Vec::as_slice)
-                    .unwrap_or_default()
-                    .iter();
-                dry = all
-                    .filter_map(|value| value.as_str().map(str::to_owned))
-                    .collect();
+                dry = texts(body, "dryRun").map(str::to_owned).collect();
             }
             None => {
                 options.grace_seconds = query.number("gracePeriodSeconds")?;

@@ -2,29 +2,20 @@
 
 use serde_json::Value;
 
-use crate::json::{list_at, text_at, texts_at};
+use crate::json::{entries, get, item_texts, list, text, texts};
 use crate::rbac::Attributes;
 use crate::request::User;
 use crate::selector::{FieldSelector, LabelSelector};
 
 /// Of whom a question is.
 pub(super) fn user(spec: &Value) -> User {
-    let extra = spec
-        .get("extra")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
+    let extra = entries(spec, "extra");
     User {
-        name: text_at(spec, "/user").to_owned(),
-        groups: texts_at(spec, "/groups").map(str::to_owned).collect(),
-        uid: text_at(spec, "/uid").to_owned(),
+        name: text(spec, "user").to_owned(),
+        groups: texts(spec, "groups").map(str::to_owned).collect(),
+        uid: text(spec, "uid").to_owned(),
         extra: extra
-            .map(|(key, values)| {
-                (
-                    key.clone(),
-                    texts_at(values, "").map(str::to_owned).collect(),
-                )
-            })
+            .map(|(key, values)| (key.clone(), item_texts(values).map(str::to_owned).collect()))
             .collect(),
     }
 }
@@ -35,14 +26,14 @@ pub(super) fn attributes(user: User, spec: &Value) -> Attributes {
         .get("resourceAttributes")
         .filter(|asked| !asked.is_null())
     else {
-        let asked = |field: &str| text_at(spec, &format!("/nonResourceAttributes/{field}"));
-        return Attributes::path(user, asked("verb"), asked("path"));
+        let asked = get(spec, "nonResourceAttributes");
+        return Attributes::path(user, text(asked, "verb"), text(asked, "path"));
     };
-    let part = |at: &str| text_at(asked, at);
-    Attributes::resource(user, part("/verb"), part("/group"), part("/resource"))
-        .of_subresource(part("/subresource"))
-        .in_namespace(part("/namespace"))
-        .named(part("/name"))
+    let part = |field: &str| text(asked, field);
+    Attributes::resource(user, part("verb"), part("group"), part("resource"))
+        .of_subresource(part("subresource"))
+        .in_namespace(part("namespace"))
+        .named(part("name"))
 }
 
 /// Selectors that a question has and that nobody understands.
@@ -62,8 +53,8 @@ pub(super) fn ignored(spec: &Value) -> Vec<String> {
 /// How much of a selector is ignored; nothing if none of it is.
 fn understood(name: &str, selector: &Value) -> Option<&'static str> {
     let is_field = name == "fieldSelector";
-    let raw = text_at(selector, "/rawSelector");
-    let requirements = list_at(selector, "/requirements");
+    let raw = text(selector, "rawSelector");
+    let requirements = list(selector, "requirements");
     if requirements.is_empty() {
         let parses = if is_field {
             FieldSelector::parse(raw).is_ok()
@@ -72,8 +63,8 @@ fn understood(name: &str, selector: &Value) -> Option<&'static str> {
         };
         return (!parses).then_some("ignored");
     }
-    let fits = |requirement: &&Value| match text_at(requirement, "/operator") {
-        "In" | "NotIn" => !is_field || list_at(requirement, "/values").len() == 1,
+    let fits = |requirement: &&Value| match text(requirement, "operator") {
+        "In" | "NotIn" => !is_field || list(requirement, "values").len() == 1,
         "Exists" | "DoesNotExist" => !is_field,
         _ => false,
     };

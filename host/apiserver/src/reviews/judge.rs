@@ -35,7 +35,7 @@ pub(super) fn causes(review: &Value, plural: &str) -> Vec<Cause> {
         selector(objects, "labelSelector", label_requirement, &mut causes);
     }
     let local = plural == "localsubjectaccessreviews";
-    if let Some(metadata) = judged_part(review, local) {
+    if let Some(metadata) = forbidden_metadata(review, local) {
         let why = if local {
             "must be empty except for namespace"
         } else {
@@ -73,7 +73,7 @@ fn in_go(path: &Value) -> Value {
 }
 
 /// The metadata, if it says anything that it may not.
-fn judged_part(review: &Value, local: bool) -> Option<&Value> {
+fn forbidden_metadata(review: &Value, local: bool) -> Option<&Value> {
     let metadata = review.get("metadata")?;
     let mut fields = metadata.as_object()?.iter();
     let free = |field: &str| field == "managedFields" || local && field == "namespace";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Constraints, Kind, ListKind, MapKind, PatchStrategy, Pattern, RuleSet, SchemaNode};
-use crate::json::list;
+use crate::json::{list, texts};
 
 /// Deeper than this no schema of Kubernetes goes.
 const MAX_DEPTH: usize = 200;
@@ -76,7 +76,7 @@ fn parse(openapi: &Value, place: &str, depth: usize) -> Result<SchemaNode, Parse
         named: reference(schema),
         default: schema.get("default").cloned(),
         nullable: is_true(schema, "nullable"),
-        required: texts(schema, "required"),
+        required: texts(schema, "required").map(str::to_owned).collect(),
         preserves_unknown: is_true(schema, "x-kubernetes-preserve-unknown-fields"),
         embedded: is_true(schema, "x-kubernetes-embedded-resource"),
         list: list_kind(schema),
@@ -146,9 +146,10 @@ fn reference(schema: &Map<String, Value>) -> Option<String> {
 }
 
 fn list_kind(schema: &Map<String, Value>) -> ListKind {
+    let keys = texts(schema, "x-kubernetes-list-map-keys");
     match text(schema, "x-kubernetes-list-type") {
         Some("set") => ListKind::Set,
-        Some("map") => ListKind::Map(texts(schema, "x-kubernetes-list-map-keys")),
+        Some("map") => ListKind::Map(keys.map(str::to_owned).collect()),
         _ => ListKind::Atomic,
     }
 }
@@ -196,12 +197,6 @@ fn count(schema: &Map<String, Value>, word: &str) -> Option<u64> {
 
 fn number(schema: &Map<String, Value>, word: &str) -> Option<serde_json::Number> {
     schema.get(word).and_then(Value::as_number).cloned()
-}
-
-fn texts(schema: &Map<String, Value>, word: &str) -> Vec<String> {
-    let all = list(schema, word).iter();
-    all.filter_map(|text| text.as_str().map(str::to_owned))
-        .collect()
 }
 
 #[cfg(test)]

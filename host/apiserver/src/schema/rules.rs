@@ -33,7 +33,7 @@ pub(crate) use machine::{
 pub(crate) use parse::{parse, roomy};
 pub(crate) use values::RESERVED;
 
-use super::validate::ratchet::{Pair, correlated};
+use super::ratchet::{Pair, correlated};
 use super::{SchemaNode, View};
 use crate::field::Path;
 use crate::mutants::mutant;
@@ -112,7 +112,7 @@ impl Judged {
 
     /// Says that a rule could not be asked.
     fn wrong(&mut self, place: SchemaPosition<'_>, why: &str) {
-        let kind = super::validate::type_name(place.schema);
+        let kind = place.schema.json_type();
         let cause = Cause::invalid(place.at, &kind.into(), why);
         self.said.causes.push(cause);
     }
@@ -263,7 +263,7 @@ fn run(
 
 /// A broken rule as the real server reports it; values of objects and lists are not shown.
 fn broken(value: &Value, schema: View<'_>, rule: &CompiledRule, at: Path<'_>, why: &str) -> Cause {
-    let shown = !matches!(super::validate::type_name(schema), "object" | "array");
+    let shown = !matches!(schema.json_type(), "object" | "array");
     match (rule.said.reason.as_str(), shown) {
         ("FieldValueForbidden", _) => Cause::forbidden(at, why),
         ("FieldValueRequired", _) => Cause::required(at, why),

@@ -8,19 +8,15 @@ pub(crate) mod formats;
 pub(crate) mod lists;
 mod numbers;
 mod parts;
-mod pattern;
-pub(crate) mod ratchet;
 mod values;
 
 use serde_json::Value;
 
-pub use pattern::Pattern;
-
+use super::ratchet::Pair;
 use super::rules::{self, RuleFindings};
 use super::{View, embedded};
 use crate::field::Path;
 use crate::status::Cause;
-use ratchet::Pair;
 use values::Site;
 
 /// What is wrong with `new` by its schema alone, in the real server's order.
@@ -87,14 +83,6 @@ fn blocks_rules(cause: &Cause) -> bool {
             | "FieldValueTooMany"
             | "FieldValueTypeInvalid"
     )
-}
-
-/// The type of a schema in OpenAPI's words; nothing where there is none, or more than one.
-pub(crate) fn type_name(schema: View<'_>) -> &'static str {
-    match values::types(schema.kind()) {
-        [only] => only,
-        _ => "",
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::BadSelector;
+use crate::json::{list, texts};
 use crate::mutants::mutant;
 use crate::store::Labels;
 use parse::Parser;
@@ -18,7 +19,7 @@ pub struct LabelSelector(Vec<Requirement>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Requirement {
     key: String,
-    demand: RequirementOperator,
+    operator: RequirementOperator,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,16 +54,14 @@ impl LabelSelector {
             };
             requirements.push(Requirement {
                 key: key.clone(),
-                demand: RequirementOperator::In(BTreeSet::from([value])),
+                operator: RequirementOperator::In(BTreeSet::from([value])),
             });
         }
-        let expressions = field.get("matchExpressions").and_then(Value::as_array);
-        for expression in expressions.into_iter().flatten() {
-            let values = expression.get("values").and_then(Value::as_array);
-            let values = || values.into_iter().flatten().filter_map(text).collect();
+        for expression in list(field, "matchExpressions") {
+            let values = || texts(expression, "values").map(str::to_owned).collect();
             requirements.push(Requirement {
                 key: text(expression.get("key")?)?,
-                demand: match expression.get("operator")?.as_str()? {
+                operator: match expression.get("operator")?.as_str()? {
                     "In" => RequirementOperator::In(values()),
                     "NotIn" => RequirementOperator::NotIn(values()),
                     "Exists" => RequirementOperator::Exists,
@@ -85,7 +84,7 @@ impl LabelSelector {
         self.0.iter().all(|requirement| {
             let held = value(&requirement.key);
             let number = || held.and_then(|held| held.parse::<i64>().ok());
-            match &requirement.demand {
+            match &requirement.operator {
                 RequirementOperator::Exists => held.is_some(),
                 RequirementOperator::Absent => held.is_none(),
                 RequirementOperator::In(values) => held.is_some_and(|held| values.contains(held)),

@@ -1,4 +1,4 @@
-//! What is wrong with a requirement of a label selector, whatever asks for it.
+//! What is wrong with a requirement of a label selector, in access reviews and in roles.
 
 use serde_json::{Value, json};
 

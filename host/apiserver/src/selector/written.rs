@@ -2,46 +2,28 @@
 
 use serde_json::Value;
 
+use crate::json::{entries, list, text, texts};
+
 /// A `LabelSelector` in the notation of queries, sorted by keys, as apimachinery writes it; empty if it
 /// selects everything.
 pub fn written(selector: &Value) -> String {
-    let text = |value: &Value, field: &str| {
-        let held = value.get(field).and_then(Value::as_str);
-        held.unwrap_or_default().to_owned()
-    };
-    let labels = selector
-        .get("matchLabels")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-        .map(|(key, value)| {
-            let value = value.as_str().unwrap_or_default();
-            (key.clone(), format!("{key}={value}"))
-        });
-    let expressions = selector
-        .get("matchExpressions")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .map(|expression| {
-            let key = text(expression, "key");
-            let mut values: Vec<&str> = expression
-                .get("values")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .collect();
-            values.sort_unstable();
-            let values = values.join(",");
-            let written = match text(expression, "operator").as_str() {
-                "In" => format!("{key} in ({values})"),
-                "NotIn" => format!("{key} notin ({values})"),
-                "DoesNotExist" => format!("!{key}"),
-                _ => key.clone(),
-            };
-            (key, written)
-        });
+    let labels = entries(selector, "matchLabels").map(|(key, value)| {
+        let value = value.as_str().unwrap_or_default();
+        (key.clone(), format!("{key}={value}"))
+    });
+    let expressions = list(selector, "matchExpressions").iter().map(|expression| {
+        let key = text(expression, "key");
+        let mut values: Vec<&str> = texts(expression, "values").collect();
+        values.sort_unstable();
+        let values = values.join(",");
+        let written = match text(expression, "operator") {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "DoesNotExist" => format!("!{key}"),
+            _ => key.to_owned(),
+        };
+        (key.to_owned(), written)
+    });
     let mut all: Vec<(String, String)> = labels.chain(expressions).collect();
     all.sort_by(|(left, _), (right, _)| left.cmp(right));
     let texts: Vec<String> = all.into_iter().map(|(_, text)| text).collect();

@@ -30,7 +30,7 @@ const PRIORITIES: [(&str, i64, &str); 2] = [
     ),
 ];
 
-/// Puts what every cluster has into an empty state.
+/// Puts what every cluster has into an empty server.
 pub(super) fn fill(state: &State) {
     for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
         let namespace = json!({
@@ -57,7 +57,7 @@ pub(super) fn fill(state: &State) {
     }
 }
 
-/// The service by which pods find the state. Nothing listens at its address here.
+/// The service by which pods find the server. Nothing listens at its address here.
 fn own_service() -> Value {
     json!({
         "apiVersion": "v1",

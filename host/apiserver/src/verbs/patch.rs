@@ -151,7 +151,7 @@ fn unprocessable(text: &str, why: &str) -> Refusal {
 /// The configuration that a server-side apply sends.
 ///
 /// # Errors
-/// 400 for what is not YAML, or no object.
+/// 400 for what is not YAML, or not an object.
 pub fn configuration(call: &Call<'_>) -> Result<Decoded, Refusal> {
     yaml::read(&call.request.body)
         .map_err(|why| format!("error converting YAML to JSON: {why}"))

@@ -201,7 +201,7 @@ fn a_job_that_changes_while_it_runs_does_not_complete_sooner() {
 }
 
 #[test]
-fn a_job_with_a_pod_is_left_to_whoever_made_that_and_the_pod_ends() {
+fn a_job_with_a_pod_is_left_to_the_maker_of_the_pod_and_the_pod_ends() {
     node(async |api| {
         api.settle().await;
         let made = api.create(JOBS, &job("a", None, &json!({}))).await;

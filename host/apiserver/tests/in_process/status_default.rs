@@ -48,7 +48,7 @@ fn version(object: &Value) -> u64 {
 }
 
 #[tokio::test]
-async fn whoever_reads_an_object_sees_the_default_that_creation_did_not_keep() {
+async fn every_reader_of_an_object_sees_the_default_that_creation_did_not_keep() {
     let server = server(1);
     install(&server).await;
     let dry = format!("{THINGS}?dryRun=All");

@@ -10,7 +10,7 @@ use super::{MAPS, ROLES, api, user};
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 
 #[tokio::test]
-async fn a_policy_asks_what_whoever_writes_may_do() {
+async fn a_policy_asks_what_the_writer_may_do() {
     let api = api(Authorization::Rbac);
     let (admin, none) = (User::admin(), HeaderMap::new());
     let version = "admissionregistration.k8s.io/v1";

@@ -7,14 +7,14 @@ use crate::registry::Registry;
 
 /// An owner that has gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct AbsentOwners {
+pub(super) struct AbsentOwner {
     api_version: String,
     kind: String,
     name: String,
     namespace: String,
 }
 
-impl AbsentOwners {
+impl AbsentOwner {
     /// The object that an event tells of, in the version in which collectors watch its kind: the preferred
     /// one, or that in which it was kept if the kind has gone too.
     pub(super) fn of(registry: &Registry, seen: &Seen) -> Self {
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_reference_means_what_has_gone_if_it_names_it_as_it_was() {
-        let gone = |namespace: &str| AbsentOwners {
+        let gone = |namespace: &str| AbsentOwner {
             api_version: "v1".to_owned(),
             kind: "ConfigMap".to_owned(),
             name: "a".to_owned(),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::MANAGER;
 use crate::controllers::client::{At, Client, Failed, core};
-use crate::json::text;
+use crate::json::{list_at, text};
 use crate::meta;
 use crate::server::Server;
 use crate::store::NamespacedName;
@@ -33,11 +33,7 @@ const CONDITIONS: [(&str, &str, &str); 6] = [
 
 /// The taints that a node should have, unless it has them.
 fn taints(node: &Value, now: Timestamp) -> Option<Vec<Value>> {
-    let conditions = node
-        .pointer("/status/conditions")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let conditions = list_at(node, "/status/conditions");
     let is = |kind: &str, status: &str| {
         let mut all = conditions.iter();
         all.any(|held| text(held, "type") == kind && text(held, "status") == status)
@@ -49,11 +45,7 @@ fn taints(node: &Value, now: Timestamp) -> Option<Vec<Value>> {
     if node.pointer("/spec/unschedulable") == Some(&Value::Bool(true)) {
         wanted.push(CORDON);
     }
-    let held = node
-        .pointer("/spec/taints")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let held = list_at(node, "/spec/taints");
     let is_own = |taint: &Value| {
         let key = text(taint, "key");
         let known = key == CORDON || CONDITIONS.iter().any(|(_, _, known)| *known == key);

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::NAME;
-use crate::json::{list_at, text_at};
+use crate::json::{list_at, text, text_at};
 use crate::options::Options;
 use crate::{conditions, meta};
 
@@ -135,7 +135,7 @@ fn is_of_job(pod: &Value) -> bool {
         owners.filter(|owner| owner.get("controller") == Some(&Value::Bool(true)));
     let ends = matches!(text_at(pod, "/spec/restartPolicy"), "Never" | "OnFailure");
     ends && controllers.any(|owner| {
-        text_at(owner, "/kind") == "Job" && text_at(owner, "/apiVersion").starts_with("batch/")
+        text(owner, "kind") == "Job" && text(owner, "apiVersion").starts_with("batch/")
     })
 }
 
@@ -154,7 +154,7 @@ fn gates_are_open(pod: &Value) -> bool {
     let gates = list_at(pod, "/spec/readinessGates");
     gates
         .iter()
-        .all(|gate| conditions::is_true(pod, text_at(gate, "/conditionType")))
+        .all(|gate| conditions::is_true(pod, text(gate, "conditionType")))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 //!   volumes or at devices, and it preempts nobody.
 
 mod affinity;
-mod demand;
 pub(super) mod fit;
+mod pod_requests;
 mod tolerations;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,14 +21,14 @@ use crate::registry::Registry;
 use crate::server::Server;
 use crate::store::NamespacedName;
 use crate::{conditions, meta};
-use demand::{PodRequests, Usage};
 use fit::{FitError, NodeInfo};
+use pod_requests::{PodRequests, Usage};
 
 /// A pod on a node.
 #[derive(Debug)]
 struct Placed {
     node: String,
-    demand: PodRequests,
+    requests: PodRequests,
 }
 
 /// What the scheduler knows.
@@ -54,9 +54,9 @@ impl Scheduler {
         match node.filter(|node| !node.is_empty() && !pods::has_ended(pod)) {
             Some(node) => {
                 self.waiting.remove(thing);
-                let demand = PodRequests::of(pod.get("spec").unwrap_or(&Value::Null));
+                let requests = PodRequests::of(pod.get("spec").unwrap_or(&Value::Null));
                 let node = node.to_owned();
-                self.placed.insert(thing.clone(), Placed { node, demand });
+                self.placed.insert(thing.clone(), Placed { node, requests });
                 false
             }
             None => self.placed.remove(thing).is_some(),
@@ -93,8 +93,8 @@ impl Scheduler {
         match self.choose(server, &registry, spec)? {
             Ok(node) => {
                 bind(server, &registry, &thing.key, &node)?;
-                let demand = PodRequests::of(spec);
-                self.placed.insert(thing.clone(), Placed { node, demand });
+                let requests = PodRequests::of(spec);
+                self.placed.insert(thing.clone(), Placed { node, requests });
                 self.waiting.remove(thing);
                 Ok(())
             }
@@ -109,13 +109,13 @@ impl Scheduler {
         registry: &Registry,
         spec: &Value,
     ) -> Result<Result<String, String>, Failed> {
-        let machines = self.machines(server, registry)?;
-        let mut misfits: Vec<FitError> = Vec::new();
+        let nodes = self.nodes(server, registry)?;
+        let mut errors: Vec<FitError> = Vec::new();
         let mut fitting = Vec::new();
-        for machine in &machines {
-            match fit::why_not(spec, machine) {
-                Some(misfit) => misfits.push(misfit),
-                None => fitting.push(meta::text(&machine.node, "name")),
+        for node in &nodes {
+            match fit::why_not(spec, node) {
+                Some(error) => errors.push(error),
+                None => fitting.push(meta::text(&node.node, "name")),
             }
         }
         let chosen = fitting
@@ -124,33 +124,33 @@ impl Scheduler {
             .or(fitting.first());
         Ok(chosen
             .map(|name| (*name).to_owned())
-            .ok_or_else(|| fit::message(&misfits)))
+            .ok_or_else(|| fit::message(&errors)))
     }
 
     /// What pods with a spec find on the simulated node.
     pub(super) fn room(&self, server: &Server, spec: &Value) -> Result<Room, Failed> {
-        let machines = self.machines(server, &server.registry())?;
-        let mut own = machines.iter();
-        let own = own.find(|machine| meta::text(&machine.node, "name") == NAME);
-        let suits = own.is_some_and(|machine| fit::unsuited(spec, &machine.node).is_none());
+        let nodes = self.nodes(server, &server.registry())?;
+        let mut own = nodes.iter();
+        let own = own.find(|node| meta::text(&node.node, "name") == NAME);
+        let suits = own.is_some_and(|node| fit::unsuited(spec, &node.node).is_none());
         let copies = own
             .filter(|_| suits)
-            .map_or(0, |machine| fit::copies(spec, machine));
+            .map_or(0, |node| fit::copies(spec, node));
         Ok(Room { suits, copies })
     }
 
-    fn machines(&self, server: &Server, registry: &Registry) -> Result<Vec<NodeInfo>, Failed> {
+    fn nodes(&self, server: &Server, registry: &Registry) -> Result<Vec<NodeInfo>, Failed> {
         let nodes = core(registry, "nodes").ok_or(Failed::Absent)?;
         let mut usage: BTreeMap<&str, Usage> = BTreeMap::new();
         for placed in self.placed.values() {
-            usage.entry(&placed.node).or_default().add(&placed.demand);
+            usage.entry(&placed.node).or_default().add(&placed.requests);
         }
         let entries = server.store().list(&nodes.place(), None).entries;
-        let machines = entries.iter().map(|entry| NodeInfo {
+        let all = entries.iter().map(|entry| NodeInfo {
             node: entry.value(),
             usage: usage.remove(&*entry.key.name).unwrap_or_default(),
         });
-        Ok(machines.collect())
+        Ok(all.collect())
     }
 }
 

@@ -4,15 +4,15 @@
 use serde_json::Value;
 
 use super::walk::SchemaWalk;
-use crate::crd::read::{has, is_true, parts};
+use crate::crd::read::{has, is_true};
 use crate::field::Path;
-use crate::json::{items, text_at, texts};
+use crate::json::{list, text, texts};
 use crate::status::Cause;
 
 impl SchemaWalk {
     /// A word that belongs to a type, on a schema that has not that type.
     fn wrong_type(&mut self, schema: &Value, word: &str, wanted: &str, at: Path<'_>) -> bool {
-        let kind = text_at(schema, "/type");
+        let kind = text(schema, "type");
         if !has(schema, word) || kind == wanted {
             return false;
         }
@@ -46,14 +46,14 @@ impl SchemaWalk {
         let wrong = self.wrong_type(schema, word, "array", at);
         if let Some(items) = schema.get("items").filter(|items| items.is_object())
             && !wrong
-            && text_at(schema, "/x-kubernetes-list-type") == "set"
+            && text(schema, "x-kubernetes-list-type") == "set"
         {
             let null = Value::Null;
             let own = items.get(word).unwrap_or(&null);
             let why = "must be atomic as item of a list with x-kubernetes-list-type=set";
             let at = at.child("items");
-            let atomic = |word: &str| text_at(items, &format!("/{word}")) == "atomic";
-            match text_at(items, "/type") {
+            let atomic = |word: &str| text(items, word) == "atomic";
+            match text(items, "type") {
                 "array" if !own.is_null() && !atomic(word) => {
                     self.invalid(at.child(word), own, why)
                 }
@@ -70,8 +70,8 @@ impl SchemaWalk {
     pub(super) fn list_map(&mut self, schema: &Value, at: Path<'_>) {
         let null = Value::Null;
         let keys = schema.get("x-kubernetes-list-map-keys").unwrap_or(&null);
-        let names: Vec<&str> = items(keys).iter().filter_map(Value::as_str).collect();
-        let list_type = text_at(schema, "/x-kubernetes-list-type");
+        let names: Vec<&str> = texts(schema, "x-kubernetes-list-map-keys").collect();
+        let list_type = text(schema, "x-kubernetes-list-type");
         let at_type = at.child("x-kubernetes-list-type");
         let at_keys = at.child("x-kubernetes-list-map-keys");
         let why = "must be map if x-kubernetes-list-map-keys is non-empty";
@@ -94,7 +94,7 @@ impl SchemaWalk {
             self.causes.push(Cause::required(items_at, why));
             return;
         };
-        let kind = text_at(items, "/type");
+        let kind = text(items, "type");
         if kind != "object" {
             let why = "must be object if parent array's x-kubernetes-list-type is map";
             self.invalid(items_at.child("type"), &kind.into(), why);
@@ -115,7 +115,7 @@ impl SchemaWalk {
                     keys,
                     "entries must all be names of item properties",
                 ),
-                Some(key) if ["array", "object"].contains(&text_at(key, "/type")) => {
+                Some(key) if ["array", "object"].contains(&text(key, "type")) => {
                     let key = fields.key(name);
                     let why =
                         "must be a scalar type if parent array's x-kubernetes-list-type is map";
@@ -131,7 +131,7 @@ impl SchemaWalk {
 
     /// What the items of sets and maps may not be.
     pub(super) fn list_items(&mut self, schema: &Value, at: Path<'_>) {
-        let list_type = text_at(schema, "/x-kubernetes-list-type");
+        let list_type = text(schema, "x-kubernetes-list-type");
         let Some(items) = schema.get("items").filter(|items| items.is_object()) else {
             return;
         };
@@ -150,7 +150,9 @@ impl SchemaWalk {
             };
             let fields = at.child("properties");
             let at = fields.key(name);
-            let required = parts(items, "required").any(|required| required == name);
+            let required = list(items, "required")
+                .iter()
+                .any(|required| required == name);
             if !required && !has(key, "default") {
                 let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be \
                            a required property";

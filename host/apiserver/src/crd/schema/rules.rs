@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::walk::{SchemaWalk, WalkContext};
-use crate::crd::read::{follow, parts};
+use crate::crd::read::follow;
 use crate::crd::shown;
 use crate::crd::structural::unsupported;
 use crate::field::Path;
-use crate::json::text_at;
+use crate::json::{list, text};
 use crate::schema::rules::{self, ResultType};
 use crate::schema::{Schema, View};
 use crate::status::Cause;
@@ -22,7 +22,7 @@ impl SchemaWalk {
         before: usize,
     ) {
         let all = at.child("x-kubernetes-validations");
-        for (index, rule) in parts(schema, "x-kubernetes-validations").enumerate() {
+        for (index, rule) in list(schema, "x-kubernetes-validations").iter().enumerate() {
             self.rule(schema, rule, all.index(index));
         }
         if !self.with_rules || !inside.rules || self.causes.len() > before {
@@ -31,19 +31,19 @@ impl SchemaWalk {
         let Ok(parsed) = Schema::parse(schema) else {
             return;
         };
-        for (index, rule) in parts(schema, "x-kubernetes-validations").enumerate() {
+        for (index, rule) in list(schema, "x-kubernetes-validations").iter().enumerate() {
             self.compiles(rule, parsed.view(), inside, all.index(index));
         }
     }
 
     fn compiles(&mut self, rule: &Value, schema: View<'_>, inside: WalkContext<'_>, at: Path<'_>) {
-        let of = text_at(rule, "/rule");
+        let of = text(rule, "rule");
         if let Some(why) = rules::fault(of, schema, inside.is_root, ResultType::Bool) {
             let cause = Cause::invalid_as(at.child("rule"), &shown::rule(rule), &why);
             self.of_rules.push(cause);
             return;
         }
-        let message = text_at(rule, "/messageExpression");
+        let message = text(rule, "messageExpression");
         let wrong = || rules::fault(message, schema, inside.is_root, ResultType::Text);
         if let Some(why) = (!message.is_empty()).then(wrong).flatten() {
             let at = at.child("messageExpression");
@@ -67,8 +67,8 @@ impl SchemaWalk {
     }
 
     fn rule(&mut self, schema: &Value, rule: &Value, at: Path<'_>) {
-        let said = |word: &str| text_at(rule, word);
-        let (text, message) = (said("/rule").trim(), said("/message"));
+        let said = |word: &str| text(rule, word);
+        let (text, message) = (said("rule").trim(), said("message"));
         let breaks = |text: &str| text.contains(['\n', '\r']);
         if text.is_empty() {
             self.causes
@@ -89,7 +89,7 @@ impl SchemaWalk {
             let why = "message must be specified if rule contains line breaks";
             self.causes.push(Cause::required(at.child("message"), why));
         }
-        let expression = said("/messageExpression");
+        let expression = said("messageExpression");
         if !expression.is_empty() && expression.trim().is_empty() {
             let why = "messageExpression must be non-empty if specified";
             self.causes
@@ -106,7 +106,7 @@ impl SchemaWalk {
                 &reasons,
             ));
         }
-        self.field_path(schema, said("/fieldPath"), at.child("fieldPath"));
+        self.field_path(schema, said("fieldPath"), at.child("fieldPath"));
     }
 
     fn field_path(&mut self, schema: &Value, path: &str, at: Path<'_>) {

@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use crate::crd::read::{has, is_true, is_zero, parts};
+use crate::crd::read::{has, is_true, is_zero};
 use crate::field::Path;
-use crate::json::entries;
-use crate::json::text_at;
+use crate::json::{entries, list, text};
 use crate::status::Cause;
 
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -76,7 +75,7 @@ impl SchemaWalk {
 
     /// Words that may not be said, or not like this.
     fn words(&mut self, schema: &Value, inside: WalkContext<'_>, at: Path<'_>) {
-        let kind = text_at(schema, "/type");
+        let kind = text(schema, "type");
         if !kind.is_empty() && !TYPES.contains(&kind) {
             let types: Vec<String> = TYPES.iter().map(|kind| (*kind).to_owned()).collect();
             self.causes
@@ -162,7 +161,7 @@ impl SchemaWalk {
         self.fields(schema, inside, at);
         self.alternatives(schema, inner, at);
         if let Some(items) = schema.get("items").filter(|items| items.is_object()) {
-            let correlated = text_at(schema, "/x-kubernetes-list-type") == "map";
+            let correlated = text(schema, "x-kubernetes-list-type") == "map";
             let no_old_self = inner.no_old_self.or_else(|| (!correlated).then_some(at));
             self.place(
                 items,
@@ -186,7 +185,7 @@ impl SchemaWalk {
             let all = at.child("properties");
             let at_top = format!("in top-level {name}");
             let mut inner = inner;
-            if text_at(schema, "/x-kubernetes-map-type") == "atomic" {
+            if text(schema, "x-kubernetes-map-type") == "atomic" {
                 inner.no_old_self = inner.no_old_self.or(Some(at));
             }
             if is_object && META.contains(&name.as_str()) {
@@ -210,7 +209,7 @@ impl SchemaWalk {
         }
         for word in ["allOf", "oneOf", "anyOf"] {
             let all = at.child(word);
-            for (index, part) in parts(schema, word).enumerate() {
+            for (index, part) in list(schema, word).iter().enumerate() {
                 self.place(part, part_of, all.index(index));
             }
         }

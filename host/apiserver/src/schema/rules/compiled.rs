@@ -8,8 +8,10 @@ use kube_cel::cel::{ExecutionError, Value as Cel};
 use serde_json::Value;
 
 use super::budget::Budget;
+use super::functions::FUNCTIONS;
+use super::machine::{self, Activation, Evaluation};
+use super::mend;
 use super::parse::{parse, roomy};
-use super::{functions, machine, mend};
 
 /// The rules of one place, compiled when they are first needed.
 #[derive(Clone, Debug, Default)]
@@ -125,7 +127,7 @@ impl CompiledRule {
         } else {
             plain.clone()
         };
-        let outcome = functions::run(program, this, before.as_ref());
+        let outcome = run(program, this, before.as_ref());
         if let Err(why) = budget.spend(outcome.cost) {
             return RuleVerdict::Spent(why);
         }
@@ -148,7 +150,7 @@ impl CompiledRule {
     fn why(&self, this: &Cel, before: Option<&Cel>, budget: &mut Budget) -> Result<String, String> {
         let mut said = None;
         if let Some(message) = &self.message {
-            let outcome = functions::run(message, this, before);
+            let outcome = run(message, this, before);
             budget.spend(outcome.cost).map_err(|_| {
                 "messageExpression evaluation failed due to running out of cost budget, no further \
                  validation rules will be run"
@@ -198,6 +200,28 @@ impl CompiledRule {
         }
         format!("{} evaluating rule: {name}", error_message(error))
     }
+}
+
+/// What a rule can name.
+#[derive(Clone, Copy)]
+struct Values<'a> {
+    this: &'a Cel,
+    before: Option<&'a Cel>,
+}
+
+impl Activation for Values<'_> {
+    fn named(&self, name: &str) -> Option<Cel> {
+        match name {
+            "self" => Some(self.this.clone()),
+            "oldSelf" => self.before.cloned(),
+            _ => None,
+        }
+    }
+}
+
+/// Runs a rule.
+pub(super) fn run(expression: &Expression, this: &Cel, before: Option<&Cel>) -> Evaluation {
+    FUNCTIONS.with(|functions| machine::run(expression, functions, &Values { this, before }))
 }
 
 /// An error of the interpreter in cel-go's words, as far as they are known.

@@ -9,34 +9,11 @@ use kube_cel::cel::objects::Opaque;
 use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, ExecutionError, FunctionContext, Value as Cel};
 
-use super::machine::{self, Activation, Evaluation};
 use crate::schema::Pattern;
 
 thread_local! {
     /// Variables cannot be shared between threads, so each has the functions once.
-    static FUNCTIONS: Context<'static> = functions();
-}
-
-/// What a rule can name.
-#[derive(Clone, Copy)]
-struct Values<'a> {
-    this: &'a Cel,
-    before: Option<&'a Cel>,
-}
-
-impl Activation for Values<'_> {
-    fn named(&self, name: &str) -> Option<Cel> {
-        match name {
-            "self" => Some(self.this.clone()),
-            "oldSelf" => self.before.cloned(),
-            _ => None,
-        }
-    }
-}
-
-/// Runs a rule.
-pub(super) fn run(expression: &Expression, this: &Cel, before: Option<&Cel>) -> Evaluation {
-    FUNCTIONS.with(|functions| machine::run(expression, functions, &Values { this, before }))
+    pub(super) static FUNCTIONS: Context<'static> = functions();
 }
 
 /// A context with all functions, and no variables.
@@ -146,7 +123,9 @@ fn matches(
 /// The size of the pattern that the real server counts for a named format.
 pub(super) fn format_size(format: Option<&Cel>) -> u64 {
     let name = match format {
-        Some(Cel::Opaque(held)) => format!("{:?}", held.as_debug()),
+        Some(Cel::Opaque(held)) if held.runtime_type_name() == "kubernetes.Format" => {
+            format!("{:?}", held.as_debug())
+        }
         _ => String::new(),
     };
     let name = name.strip_prefix("KubeFormat(").unwrap_or_default();

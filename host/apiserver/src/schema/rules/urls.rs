@@ -102,7 +102,7 @@ fn query(This(this): This<Cel>) -> UrlResult {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{compile, functions};
+    use super::super::compiled::{compile, run};
     use super::*;
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
             "url('/path').getScheme() == '' && url('HTTP://a:1').getPort() == '1'",
         ] {
             let expression = compile(yes).unwrap();
-            let outcome = functions::run(&expression, &Cel::Null, None);
+            let outcome = run(&expression, &Cel::Null, None);
             assert_eq!(outcome.answer, Ok(Cel::Bool(true)), "{yes}");
         }
     }

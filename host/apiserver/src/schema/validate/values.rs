@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::formats;
 use super::numbers::{self, Number, is_whole};
 use super::parts;
-use super::ratchet::Pair;
 use crate::field::Path;
+use crate::schema::ratchet::Pair;
 use crate::schema::{Constraints, Kind, View};
 use crate::status::Cause;
 
@@ -147,20 +147,6 @@ fn is_number(kind: Option<Kind>) -> bool {
     matches!(kind, Some(Kind::Integer | Kind::Number))
 }
 
-/// The types of a schema, in OpenAPI's words.
-pub(super) fn types(kind: Option<Kind>) -> &'static [&'static str] {
-    match kind {
-        None => &[],
-        Some(Kind::Object) => &["object"],
-        Some(Kind::Array) => &["array"],
-        Some(Kind::String) => &["string"],
-        Some(Kind::Integer) => &["integer"],
-        Some(Kind::Number) => &["number"],
-        Some(Kind::Boolean) => &["boolean"],
-        Some(Kind::IntOrString) => &["integer", "string"],
-    }
-}
-
 /// The type of a value and the format that it has by itself.
 fn type_of(value: &Value) -> (&'static str, &'static str) {
     match value {
@@ -177,7 +163,7 @@ fn type_of(value: &Value) -> (&'static str, &'static str) {
 }
 
 fn of_type(value: &Value, site: Site<'_>) -> ValueMatch {
-    let types = types(site.schema.kind());
+    let types = site.schema.json_types();
     let (own, own_format) = type_of(value);
     let wrong = |wanted: &str, got: &str| ValueMatch {
         causes: vec![site.wrong_type(wanted, got)],

@@ -90,27 +90,27 @@ impl Parser {
         let key = word.text;
         check(&names::label_key(&key), &key, "<nil>")?;
         if absent {
-            let demand = RequirementOperator::Absent;
-            return Ok(Requirement { key, demand });
+            let operator = RequirementOperator::Absent;
+            return Ok(Requirement { key, operator });
         }
         if matches!(
             self.peek(true).token,
             SelectorToken::End | SelectorToken::Comma
         ) {
-            let demand = RequirementOperator::Exists;
-            return Ok(Requirement { key, demand });
+            let operator = RequirementOperator::Exists;
+            return Ok(Requirement { key, operator });
         }
-        let operator = self.take(false);
-        let values = match operator.token {
+        let word = self.take(false);
+        let values = match word.token {
             SelectorToken::In | SelectorToken::NotIn => self.values()?,
             SelectorToken::Equals
             | SelectorToken::DoubleEquals
             | SelectorToken::NotEquals
             | SelectorToken::Greater
             | SelectorToken::Less => [self.value()?].into(),
-            _ => return unexpected(&operator, OPERATORS),
+            _ => return unexpected(&word, OPERATORS),
         };
-        let demand = match operator.token {
+        let operator = match word.token {
             SelectorToken::NotIn | SelectorToken::NotEquals => {
                 RequirementOperator::NotIn(values.clone())
             }
@@ -122,7 +122,7 @@ impl Parser {
             let field = format!("values[{index}][{key}]");
             check(&names::label_value(value), value, &field)?;
         }
-        Ok(Requirement { key, demand })
+        Ok(Requirement { key, operator })
     }
 
     fn value(&mut self) -> Result<String, BadSelector> {

@@ -6,7 +6,7 @@ use super::{apply, post};
 use crate::meta;
 use crate::state::State;
 
-/// Where pods would reach the state. An address of a loopback, where it listens, is not allowed in
+/// Where pods would reach the server. An address of a loopback, where it listens, is not allowed in
 /// Endpoints; nothing listens at this one.
 const ADDRESS: &str = "192.0.2.1";
 const PORT: u16 = 6443;

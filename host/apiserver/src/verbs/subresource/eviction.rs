@@ -48,7 +48,7 @@ pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
         let pod = held.value();
         let leave = if is_over(&pod) {
             Leave::Freely
-        } else if is_free(&pod) {
+        } else if phase(&pod) == "Pending" {
             Leave::Unchanged(None)
         } else {
             by_budget(call, &pod, &options)?
@@ -98,11 +98,7 @@ fn options(call: &Call<'_>) -> Result<DeleteOptions, Refusal> {
     Ok(options)
 }
 
-/// Whether a pod's end disrupts nothing: it does not run, or it ends already.
-fn is_free(pod: &Value) -> bool {
-    is_over(pod) || phase(pod) == "Pending"
-}
-
+/// Whether a pod has ended, or ends already.
 fn is_over(pod: &Value) -> bool {
     matches!(phase(pod), "Succeeded" | "Failed") || meta::is_deleting(pod)
 }
@@ -253,16 +249,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pods_that_do_not_run_are_free_to_go() {
+    fn a_pod_is_over_when_it_has_ended_or_is_deleted() {
         let pod = |phase: &str| json!({ "metadata": {}, "status": { "phase": phase } });
-        for (phase, free, over) in [
-            ("Running", false, false),
-            ("Pending", true, false),
-            ("Succeeded", true, true),
-            ("Failed", true, true),
+        for (said, over) in [
+            ("Running", false),
+            ("Pending", false),
+            ("Succeeded", true),
+            ("Failed", true),
         ] {
-            let pod = pod(phase);
-            assert_eq!((is_free(&pod), is_over(&pod)), (free, over), "{phase}");
+            let pod = pod(said);
+            assert_eq!((phase(&pod), is_over(&pod)), (said, over));
         }
         let mut going = pod("Running");
         meta::set(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::gates_are_open;
 use crate::controllers::node::machine;
-use crate::json::{list_at, text_at};
+use crate::json::{list_at, text, text_at};
 use crate::{conditions, meta};
 
 /// The address of a pod.
@@ -22,8 +22,8 @@ pub(in crate::controllers::node) fn admitted(mut pod: Value, now: Timestamp) -> 
     };
     let waits = |container: &Value, reason: &str| {
         json!({
-            "name": text_at(container, "/name"),
-            "image": text_at(container, "/image"),
+            "name": text(container, "name"),
+            "image": text(container, "image"),
             "imageID": "",
             "lastState": {},
             "ready": false,
@@ -78,9 +78,9 @@ pub(in crate::controllers::node) fn running(
     };
     let started = meta::time(now);
     let common = |container: &Value, state: Value| {
-        let image = text_at(container, "/image");
+        let image = text(container, "image");
         json!({
-            "name": text_at(container, "/name"),
+            "name": text(container, "name"),
             "image": image,
             "imageID": format!("{image}@sha256:{}", digest()),
             "containerID": format!("windlass://{}", digest()),
@@ -94,11 +94,11 @@ pub(in crate::controllers::node) fn running(
     let runs =
         |container: &Value| common(container, json!({ "running": { "startedAt": started } }));
     let (main, init) = statuses(&pod, runs, |container| {
-        if text_at(container, "/restartPolicy") == "Always" {
+        if text(container, "restartPolicy") == "Always" {
             return runs(container);
         }
         let mut status = common(container, Value::Null);
-        let ended = ended(text_at(&status, "/containerID"), &started, &started);
+        let ended = ended(text(&status, "containerID"), &started, &started);
         meta::put(&mut status, "state", ended);
         meta::put(&mut status, "started", false);
         status
@@ -144,7 +144,7 @@ pub(in crate::controllers::node) fn stopped(mut pod: Value, now: Timestamp) -> V
         } else {
             started
         };
-        let ended = ended(text_at(&status, "/containerID"), started, &now_text);
+        let ended = ended(text(&status, "containerID"), started, &now_text);
         meta::put(&mut status, "state", ended);
         meta::put(&mut status, "ready", false);
         meta::put(&mut status, "started", false);
@@ -202,7 +202,7 @@ fn statuses(
     init: impl Fn(&Value) -> Value,
 ) -> (Vec<Value>, Vec<Value>) {
     let mut main: Vec<Value> = list_at(pod, "/spec/containers").iter().map(main).collect();
-    main.sort_by_key(|status| text_at(status, "/name").to_owned());
+    main.sort_by_key(|status| text(status, "name").to_owned());
     let init = list_at(pod, "/spec/initContainers").iter().map(init);
     (main, init.collect())
 }
@@ -217,7 +217,7 @@ fn put_containers(pod: &mut Value, main: Vec<Value>, init: Vec<Value>) {
 fn names(pod: &Value, at: &str) -> String {
     let names: Vec<&str> = list_at(pod, at)
         .iter()
-        .map(|container| text_at(container, "/name"))
+        .map(|container| text(container, "name"))
         .collect();
     names.join(" ")
 }
@@ -271,7 +271,7 @@ mod tests {
         assert!(conditions::is_true(&runs, "Ready"));
         let names: Vec<&str> = list_at(&runs, "/status/containerStatuses")
             .iter()
-            .map(|held| text_at(held, "/name"))
+            .map(|held| text(held, "name"))
             .collect();
         assert_eq!(names, ["a", "b"]);
         let late = expired(runs.clone(), now);

@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use crate::json::{list, text, texts};
+
 const REQUIRED: &str =
     "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
 
@@ -21,38 +23,24 @@ fn label<'a>(node: &'a Value, name: &str) -> Option<&'a str> {
 
 /// Whether a node meets all requirements of a term; an empty term matches no node.
 fn meets(term: &Value, node: &Value) -> bool {
-    let list = |field: &str| {
-        let all = term.get(field).and_then(Value::as_array);
-        all.map(Vec::as_slice).unwrap_or_default()
-    };
-    let (expressions, fields) = (list("matchExpressions"), list("matchFields"));
+    let (expressions, fields) = (list(term, "matchExpressions"), list(term, "matchFields"));
     let name = node.pointer("/metadata/name").and_then(Value::as_str);
-    let key = |requirement: &Value| {
-        let key = requirement.get("key").and_then(Value::as_str);
-        key.unwrap_or_default().to_owned()
-    };
     !(expressions.is_empty() && fields.is_empty())
-        && { expressions.iter() }.all(|one| requires(one, label(node, &key(one))))
-        && { fields.iter() }.all(|one| key(one) == "metadata.name" && requires(one, name))
+        && { expressions.iter() }.all(|one| requires(one, label(node, text(one, "key"))))
+        && { fields.iter() }.all(|one| text(one, "key") == "metadata.name" && requires(one, name))
 }
 
 fn requires(requirement: &Value, held: Option<&str>) -> bool {
-    let values: Vec<&str> = requirement
-        .get("values")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let values: Vec<&str> = texts(requirement, "values").collect();
     let number = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok());
     let bound = number(values.first().copied());
-    match requirement.get("operator").and_then(Value::as_str) {
-        Some("In") => held.is_some_and(|held| values.contains(&held)),
-        Some("NotIn") => held.is_none_or(|held| !values.contains(&held)),
-        Some("Exists") => held.is_some(),
-        Some("DoesNotExist") => held.is_none(),
-        Some("Gt") => { number(held).zip(bound) }.is_some_and(|(held, bound)| held > bound),
-        Some("Lt") => { number(held).zip(bound) }.is_some_and(|(held, bound)| held < bound),
+    match text(requirement, "operator") {
+        "In" => held.is_some_and(|held| values.contains(&held)),
+        "NotIn" => held.is_none_or(|held| !values.contains(&held)),
+        "Exists" => held.is_some(),
+        "DoesNotExist" => held.is_none(),
+        "Gt" => { number(held).zip(bound) }.is_some_and(|(held, bound)| held > bound),
+        "Lt" => { number(held).zip(bound) }.is_some_and(|(held, bound)| held < bound),
         _ => false,
     }
 }

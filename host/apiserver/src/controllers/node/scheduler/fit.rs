@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::affinity;
-use super::demand::{PodRequests, Usage, allocatable};
+use super::pod_requests::{PodRequests, Usage, allocatable};
 use super::tolerations::{tolerates, untolerated};
 
 /// A node, and what the pods on it take.
@@ -32,10 +32,10 @@ impl FitError {
 }
 
 /// Why a pod does not fit on a node; nothing if it does. The first filter that refuses decides.
-pub(in crate::controllers::node) fn why_not(spec: &Value, machine: &NodeInfo) -> Option<FitError> {
-    unsuited(spec, &machine.node)
-        .or_else(|| ports(spec, machine))
-        .or_else(|| resources(spec, machine))
+pub(in crate::controllers::node) fn why_not(spec: &Value, node: &NodeInfo) -> Option<FitError> {
+    unsuited(spec, &node.node)
+        .or_else(|| ports(spec, node))
+        .or_else(|| resources(spec, node))
 }
 
 /// Why no pod like this may be on a node, however much room there is.
@@ -55,25 +55,25 @@ pub(in crate::controllers::node) fn unsuited(spec: &Value, node: &Value) -> Opti
     None
 }
 
-fn ports(spec: &Value, machine: &NodeInfo) -> Option<FitError> {
+fn ports(spec: &Value, node: &NodeInfo) -> Option<FitError> {
     let wanted = PodRequests::of(spec).ports;
-    let is_taken = wanted.iter().any(|port| machine.usage.takes(port));
+    let is_taken = wanted.iter().any(|port| node.usage.takes(port));
     is_taken.then(|| FitError {
         reasons: vec!["node(s) didn't have free ports for the requested pod ports".to_owned()],
         is_resolvable: true,
     })
 }
 
-fn resources(spec: &Value, machine: &NodeInfo) -> Option<FitError> {
-    let demand = PodRequests::of(spec);
+fn resources(spec: &Value, node: &NodeInfo) -> Option<FitError> {
+    let requests = PodRequests::of(spec);
     let mut reasons = Vec::new();
     let mut is_resolvable = true;
-    if machine.usage.pods + 1 > allocatable(&machine.node, "pods") / super::demand::ONE {
+    if node.usage.pods + 1 > allocatable(&node.node, "pods") / super::pod_requests::ONE {
         reasons.push("Too many pods".to_owned());
     }
-    for (name, wanted) in demand.requests.iter().filter(|(_, wanted)| **wanted > 0) {
-        let whole = allocatable(&machine.node, name);
-        if *wanted > whole - machine.usage.of(name) {
+    for (name, wanted) in requests.requests.iter().filter(|(_, wanted)| **wanted > 0) {
+        let whole = allocatable(&node.node, name);
+        if *wanted > whole - node.usage.of(name) {
             reasons.push(format!("Insufficient {name}"));
             is_resolvable = is_resolvable && *wanted <= whole;
         }
@@ -85,16 +85,16 @@ fn resources(spec: &Value, machine: &NodeInfo) -> Option<FitError> {
 }
 
 /// How many pods like this there is room for on a node that suits them.
-pub(in crate::controllers::node) fn copies(spec: &Value, machine: &NodeInfo) -> i64 {
-    let demand = PodRequests::of(spec);
-    let pods = allocatable(&machine.node, "pods") / super::demand::ONE - machine.usage.pods;
+pub(in crate::controllers::node) fn copies(spec: &Value, node: &NodeInfo) -> i64 {
+    let requests = PodRequests::of(spec);
+    let pods = allocatable(&node.node, "pods") / super::pod_requests::ONE - node.usage.pods;
     let mut room = pods.max(0);
-    for (name, wanted) in demand.requests.iter().filter(|(_, wanted)| **wanted > 0) {
-        let free = allocatable(&machine.node, name) - machine.usage.of(name);
+    for (name, wanted) in requests.requests.iter().filter(|(_, wanted)| **wanted > 0) {
+        let free = allocatable(&node.node, name) - node.usage.of(name);
         room = room.min(free.max(0) / *wanted);
     }
-    if !demand.ports.is_empty() {
-        let is_free = ports(spec, machine).is_none();
+    if !requests.ports.is_empty() {
+        let is_free = ports(spec, node).is_none();
         room = room.min(i128::from(is_free));
     }
     i64::try_from(room).unwrap_or(i64::MAX)
@@ -102,15 +102,15 @@ pub(in crate::controllers::node) fn copies(spec: &Value, machine: &NodeInfo) -> 
 
 /// What kube-scheduler says of a pod that fits on none of the nodes (`FitError` in `framework/types.go`, and
 /// what `PostFilter` adds).
-pub(in crate::controllers::node) fn message(misfits: &[FitError]) -> String {
-    let count = misfits.len();
+pub(in crate::controllers::node) fn message(errors: &[FitError]) -> String {
+    let count = errors.len();
     if count == 0 {
         return "no nodes available to schedule pods".to_owned();
     }
-    let reasons = misfits.iter().flat_map(|misfit| &misfit.reasons);
+    let reasons = errors.iter().flat_map(|error| &error.reasons);
     let reasons = histogram(reasons.map(String::as_str));
-    let after = histogram(misfits.iter().map(|misfit| {
-        if misfit.is_resolvable {
+    let after = histogram(errors.iter().map(|error| {
+        if error.is_resolvable {
             "No preemption victims found for incoming pod"
         } else {
             "Preemption is not helpful for scheduling"
@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    fn machine(spec: &Value, used: &[Value]) -> NodeInfo {
+    fn node(spec: &Value, used: &[Value]) -> NodeInfo {
         let mut usage = Usage::default();
         for spec in used {
             usage.add(&PodRequests::of(spec));
@@ -159,29 +159,29 @@ mod tests {
         json!({ "containers": [{ "resources": { "requests": { "cpu": cpu } } }] })
     }
 
-    fn said(spec: &Value, machine: &NodeInfo) -> Vec<String> {
-        why_not(spec, machine).map_or_else(Vec::new, |misfit| misfit.reasons)
+    fn said(spec: &Value, node: &NodeInfo) -> Vec<String> {
+        why_not(spec, node).map_or_else(Vec::new, |error| error.reasons)
     }
 
     #[test]
     fn the_first_filter_that_refuses_says_why() {
-        let free = machine(&json!({}), &[]);
+        let free = node(&json!({}), &[]);
         assert!(said(&asks("8"), &free).is_empty());
         assert_eq!(said(&asks("5000"), &free), ["Insufficient cpu"]);
-        let half = machine(&json!({}), &[asks("4500m")]);
+        let half = node(&json!({}), &[asks("4500m")]);
         assert_eq!(said(&asks("3501m"), &half), ["Insufficient cpu"]);
         assert!(said(&asks("3500m"), &half).is_empty());
-        let full = machine(&json!({}), &[asks("1"), asks("1"), asks("6")]);
+        let full = node(&json!({}), &[asks("1"), asks("1"), asks("6")]);
         assert_eq!(
             said(&asks("1"), &full),
             ["Too many pods", "Insufficient cpu"]
         );
-        let cordoned = machine(
+        let cordoned = node(
             &json!({ "unschedulable": true, "taints": [{ "key": "a", "effect": "NoSchedule" }] }),
             &[],
         );
         assert_eq!(said(&asks("1"), &cordoned), ["node(s) were unschedulable"]);
-        let tainted = machine(
+        let tainted = node(
             &json!({ "taints": [{ "key": "a", "effect": "NoExecute" }] }),
             &[],
         );
@@ -196,7 +196,7 @@ mod tests {
         );
         let listens =
             json!({ "containers": [{ "ports": [{ "hostPort": 80, "protocol": "TCP" }] }] });
-        let taken = machine(&json!({}), std::slice::from_ref(&listens));
+        let taken = node(&json!({}), std::slice::from_ref(&listens));
         assert_eq!(
             said(&listens, &taken),
             ["node(s) didn't have free ports for the requested pod ports"]
@@ -210,15 +210,15 @@ mod tests {
 
     #[test]
     fn a_pod_that_fits_nowhere_is_told_of_as_kube_scheduler_does() {
-        let misfit = |spec: &Value, machine: &NodeInfo| why_not(spec, machine).unwrap();
-        let free = machine(&json!({}), &[]);
-        let large = misfit(&asks("5000"), &free);
+        let error = |spec: &Value, node: &NodeInfo| why_not(spec, node).unwrap();
+        let free = node(&json!({}), &[]);
+        let large = error(&asks("5000"), &free);
         assert_eq!(
             message(std::slice::from_ref(&large)),
             "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are \
              available: 1 Preemption is not helpful for scheduling."
         );
-        let busy = misfit(&asks("8"), &machine(&json!({}), &[asks("1")]));
+        let busy = error(&asks("8"), &node(&json!({}), &[asks("1")]));
         assert_eq!(
             message(&[large, busy]),
             "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are \

@@ -3,12 +3,11 @@
 
 use serde_json::Value;
 
-use crate::json::text;
+use crate::json::{list, list_at, text};
 
 /// The first taint that keeps a pod away from a node.
 pub(super) fn untolerated<'a>(spec: &Value, node: &'a Value) -> Option<&'a Value> {
-    let taints = node.pointer("/spec/taints").and_then(Value::as_array);
-    taints.into_iter().flatten().find(|taint| {
+    list_at(node, "/spec/taints").iter().find(|taint| {
         let effect = text(taint, "effect");
         matches!(effect, "NoSchedule" | "NoExecute")
             && !tolerates(spec, text(taint, "key"), text(taint, "value"), effect)
@@ -17,8 +16,7 @@ pub(super) fn untolerated<'a>(spec: &Value, node: &'a Value) -> Option<&'a Value
 
 /// Whether a pod tolerates a taint.
 pub(super) fn tolerates(spec: &Value, key: &str, value: &str, effect: &str) -> bool {
-    let all = spec.get("tolerations").and_then(Value::as_array);
-    all.into_iter().flatten().any(|toleration| {
+    list(spec, "tolerations").iter().any(|toleration| {
         let same = |field: &str, wanted: &str| {
             let said = text(toleration, field);
             said.is_empty() || said == wanted

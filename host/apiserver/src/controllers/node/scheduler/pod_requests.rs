@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::builtin::quantity::Amount;
 use crate::builtin::resources;
-use crate::json::list_at;
+use crate::json::{list, text};
 
 /// One of something, in billionths.
 pub(super) const ONE: i128 = 1_000_000_000;
@@ -50,9 +50,9 @@ impl PodRequests {
     /// pod as a whole says, and its overhead.
     pub(in crate::controllers::node) fn of(spec: &Value) -> Self {
         let mut requests = BTreeMap::new();
-        let containers = list_at(spec, "/containers")
+        let containers = list(spec, "containers")
             .iter()
-            .chain(list_at(spec, "/initContainers"));
+            .chain(list(spec, "initContainers"));
         let named = containers
             .filter_map(|container| container.pointer("/resources/requests")?.as_object());
         let names: BTreeSet<&String> = named.flat_map(|named| named.keys()).collect();
@@ -81,20 +81,19 @@ impl PodRequests {
 }
 
 fn ports(spec: &Value) -> BTreeSet<Port> {
-    let all = list_at(spec, "/containers")
+    let all = list(spec, "containers")
         .iter()
-        .flat_map(|container| list_at(container, "/ports"));
+        .flat_map(|container| list(container, "ports"));
     let of_node = all.filter_map(|port| {
         let number = port
             .get("hostPort")?
             .as_i64()
             .filter(|number| *number > 0)?;
-        let text = |field: &str| port.get(field).and_then(Value::as_str).unwrap_or_default();
-        let protocol = match text("protocol") {
+        let protocol = match text(port, "protocol") {
             "" => "TCP",
             protocol => protocol,
         };
-        let address = match text("hostIP") {
+        let address = match text(port, "hostIP") {
             "0.0.0.0" => "",
             address => address,
         };
@@ -105,12 +104,12 @@ fn ports(spec: &Value) -> BTreeSet<Port> {
 
 impl Usage {
     /// Adds a pod.
-    pub(in crate::controllers::node) fn add(&mut self, demand: &PodRequests) {
+    pub(in crate::controllers::node) fn add(&mut self, requests: &PodRequests) {
         self.pods += 1;
-        for (name, amount) in &demand.requests {
+        for (name, amount) in &requests.requests {
             *self.requests.entry(name.clone()).or_default() += amount;
         }
-        self.ports.extend(demand.ports.iter().cloned());
+        self.ports.extend(requests.ports.iter().cloned());
     }
 
     pub(super) fn of(&self, resource: &str) -> i128 {
@@ -142,14 +141,14 @@ mod tests {
             "initContainers": [{ "resources": { "requests": { "memory": "1Gi" } } }],
             "overhead": { "cpu": "100m" },
         });
-        let demand = PodRequests::of(&spec);
+        let requests = PodRequests::of(&spec);
         let want = [
             ("cpu", ONE * 16 / 10),
             ("example.com/gpu", ONE),
             ("memory", ONE << 30),
         ];
         let want = want.map(|(name, amount)| (name.to_owned(), amount));
-        assert_eq!(demand.requests, BTreeMap::from(want));
+        assert_eq!(requests.requests, BTreeMap::from(want));
         let whole = json!({ "resources": { "requests": { "cpu": "4" } }, "containers": spec["containers"] });
         assert_eq!(PodRequests::of(&whole).requests["cpu"], ONE * 4);
     }

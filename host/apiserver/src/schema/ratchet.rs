@@ -5,20 +5,20 @@
 
 use serde_json::Value;
 
+use super::{ListKind, View};
 use crate::mutants::mutant;
-use crate::schema::{ListKind, View};
 
 /// A value, and what was in its place before.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pair<'a> {
-    pub(crate) new: &'a Value,
-    pub(crate) old: &'a Value,
-    pub(crate) schema: View<'a>,
+pub(super) struct Pair<'a> {
+    pub(super) new: &'a Value,
+    pub(super) old: &'a Value,
+    pub(super) schema: View<'a>,
 }
 
 impl<'a> Pair<'a> {
     /// The same field, now and then.
-    pub(crate) fn key(&self, name: &str) -> Option<Self> {
+    pub(super) fn key(&self, name: &str) -> Option<Self> {
         Some(Self {
             new: self.new.as_object()?.get(name)?,
             old: self.old.as_object()?.get(name)?,
@@ -27,7 +27,7 @@ impl<'a> Pair<'a> {
     }
 
     /// The same item of a list-map, now and then.
-    pub(crate) fn index(&self, index: usize) -> Option<Self> {
+    pub(super) fn index(&self, index: usize) -> Option<Self> {
         let new = self.new.as_array()?.get(index)?;
         let old = correlated(self.old.as_array()?, new, self.schema)?;
         let schema = self.schema.items()?;
@@ -35,7 +35,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Whether nothing has changed, as far as the schema reaches.
-    pub(crate) fn is_unchanged(&self) -> bool {
+    pub(super) fn is_unchanged(&self) -> bool {
         mutant!(OldFaultsAreNotForgiven, return false);
         match (self.new, self.old) {
             (Value::Array(new), Value::Array(old)) => {
@@ -58,7 +58,7 @@ impl<'a> Pair<'a> {
 }
 
 /// The item of a list-map's past that has the keys of `item`.
-pub(crate) fn correlated<'a>(
+pub(super) fn correlated<'a>(
     old: &'a [Value],
     item: &Value,
     schema: View<'_>,
