@@ -104,7 +104,7 @@ impl Wire {
             (Fate::Answered, Some(response)) => {
                 self.world.travel().await;
                 let slow = self.clone();
-                drop(answer.send(Ok(response.map(|body| slow.slowly(body)))));
+                drop(answer.send(Ok(response.map(|body| slow.slowly(body, class)))));
             }
             (Fate::Reset, _) => drop(answer.send(Err(reset()))),
             (_, _) => {
@@ -196,22 +196,23 @@ impl Wire {
         });
     }
 
-    /// The body, a while after each of its pieces has left the server.
-    fn slowly(self, body: Body) -> Body {
+    /// The body of an answer of this class, a while after each of its pieces has left the server.
+    fn slowly(self, body: Body, class: Class) -> Body {
         let breaks = self.world.network.breaks(&self.name);
-        let state = (self, body.chunks(), breaks);
-        let chunks = stream::unfold(state, async |(wire, mut chunks, breaks)| {
+        let state = (self, body.chunks(), breaks, class);
+        let chunks = stream::unfold(state, async |(wire, mut chunks, breaks, class)| {
             let chunk = chunks.next().await?;
             wire.world.travel().await;
             if wire.world.network.breaks(&wire.name) > breaks {
                 return None;
             }
             let network = &wire.world.network;
-            let until = network.is_cut_off(&wire.name);
-            if let Some(until) = until.max(network.is_muffled(&wire.name)) {
+            let cut_off = network.is_cut_off(&wire.name);
+            let muffled = network.is_muffled(&wire.name);
+            if let Some(until) = cut_off.max(muffled.filter(|_| class == Class::Watch)) {
                 wire.world.clock.sleep_until(until).await;
             }
-            Some((chunk, (wire, chunks, breaks)))
+            Some((chunk, (wire, chunks, breaks, class)))
         });
         Body::stream(chunks)
     }

@@ -25,18 +25,15 @@ const FOUND: &[(Bug, u64, &str)] = &[
     (Bug::DroppedFieldsAreNotSeen, 9, "O1 final state"),
     (Bug::SetsTakeWhatIsThere, 4, "O13 others' objects"),
     (Bug::ListsAreNotWaitedFor, 192, "O5 never there"),
+    (Bug::TheBarrierIsOff, 205, "O5 take-over"),
     (Bug::TheGateIsOpen, 4231, "O6 epochs"),
     (Bug::TheLeaseIsReleasedFirst, 6, "O6 epochs"),
 ];
 
-/// Bugs that show in one seed of thousands: `make judge-the-judge` alone looks for them, and must find each.
-const RARE: &[Bug] = &[Bug::TheBarrierIsOff];
-
 #[test]
 fn every_bug_is_found_in_its_seed() {
     let bugs: Vec<_> = FOUND.iter().map(|(bug, _, _)| *bug).collect();
-    let all = Bug::ALL.iter().filter(|bug| !RARE.contains(bug));
-    assert_eq!(bugs, Vec::from_iter(all.copied()));
+    assert_eq!(bugs, Bug::ALL);
     let cases: Vec<_> = FOUND
         .iter()
         .map(|(bug, seed, _)| Case::with_bug(*bug, *seed))

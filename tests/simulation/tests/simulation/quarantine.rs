@@ -132,7 +132,7 @@ fn a_plugin_that_is_stopped_at_run_time_leaves_its_neighbour_alone() {
 
 /// It runs as it did before the restart; the next version waits for the API server, which lists greetings late.
 #[test]
-fn a_version_that_was_resumed_can_be_stopped_while_the_next_one_is_let_in() {
+fn a_version_that_was_resumed_can_be_stopped_while_the_next_one_is_admitted() {
     play(async |world| {
         let folder = tempfile::tempdir().unwrap();
         let last_good = LastGood::open(folder.path()).unwrap();
@@ -203,10 +203,7 @@ fn a_plugin_is_stopped_one_mebibyte_above_its_hard_limit_and_not_one_below_it() 
         let account = hosting.sandboxes.accounts().of("greeter");
         let hard = world.plugin().document.limits.host_memory.hard;
         let stopped = || {
-            let says = |log: &Log| {
-                log.message
-                    .contains("is quarantined: it made the host hold")
-            };
+            let says = |log: &Log| log.message.contains("is quarantined: the host holds");
             host.log(world, 0).iter().any(says)
         };
         world.clock.sleep(60 * SECOND).await;
