@@ -77,7 +77,7 @@ docs: toolchain
 deny: toolchain $(TOOLS)/bin/cargo-deny-$(DENY)
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
 audit: toolchain ## Check that each advisory of wasmtime has a proof, and that no newer patch release exists
-	@cargo build --quiet --workspace --bin audit
+	@cargo build --quiet --workspace --bin demo --bin audit
 	@target/debug/audit
 typos: toolchain $(TOOLS)/bin/typos-$(TYPOS)
 	$(TOOLS)/bin/typos
@@ -185,10 +185,10 @@ $(SUITES:%=suite-%): suite-%: toolchain go
 SEED := 0
 RUNS := 1000
 simulate: toolchain ## Simulate hosts with faults, in one thread: RUNS seeds from SEED on
-	@cargo build --quiet --workspace --bin simulate
+	@cargo build --quiet --workspace --bin demo --bin simulate
 	@target/debug/simulate --seed $(SEED) --runs $(RUNS) $(if $(FAULTS),--faults $(FAULTS)) $(if $(BUG),--bug $(BUG)) $(if $(TRACE),--trace)
 judge-the-judge: toolchain ## Put one bug after the other into simulated hosts, and check that the simulation finds each
-	@cargo build --quiet --workspace --bin simulate
+	@cargo build --quiet --workspace --bin demo --bin simulate
 	@target/debug/simulate --bug all --runs 5000
 LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease
 
@@ -196,14 +196,14 @@ LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_t
 # same tree: `make long-suites FORCE=1` repeats it.
 LONG := languages suites mutants simulation judge threads-1 threads-2 threads-8 attacks bench
 .PHONY: test-long $(LONG:%=long-%) $(LONG:%=part-%)
-test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part
+test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites mutants simulation judge threads-1 threads-2 threads-8 attacks bench
 $(LONG:%=long-%): long-%:
 	@tests/once $@ part-$* '$(filter-out FORCE=%,$(MAKEOVERRIDES))'
 part-languages: languages
 part-suites: kube-rs-suite suites
 part-mutants: mutants
 part-simulation: toolchain
-	@cargo build --quiet --workspace --bin simulate
+	@cargo build --quiet --workspace --bin demo --bin simulate
 	@target/debug/simulate --runs 10000
 	@target/debug/simulate --days 30
 part-judge: judge-the-judge
@@ -268,7 +268,8 @@ bench-smoke: bench-built
 .PHONY: bench-quick
 BASE := HEAD
 ROWS := greet start ring rerun swap
-bench-quick: toolchain go ## Compare this tree with BASE (a commit, or a program) in about 10 minutes; ROWS are workloads
+bench-quick: toolchain go ## Compare this tree with BASE (a commit, or a program) in about 10 minutes; ROWS are some of greet, start, ring, rerun, swap
+	@for row in $(ROWS); do case " greet start ring rerun swap " in *" $$row "*) ;; *) echo "bench-quick measures greet, start, ring, rerun and swap, not $$row" >&2; exit 1;; esac; done
 	@tests/bench/builds '$(BASE)'
 	cargo build --quiet --profile measured -p windlass-bench
 	cargo build --quiet -p bench-greeter -p bench-station --profile guest --target wasm32-wasip2 --target-dir target/guests
