@@ -24,17 +24,7 @@ pub(crate) fn failure(_: &Primary) -> Outcome {
 
 /// Publishes Events whose every text is huge, empty or not what it should be.
 pub(crate) fn event(primary: &Primary) -> Outcome {
-    let huge = CONTROL.repeat(1 << 12);
-    for text in [huge.as_str(), "", "not a reason: spaces, ünïcode"] {
-        events::publish(&Event {
-            regarding: None,
-            related: Some(primary.reference()),
-            severity: Severity::Warning,
-            reason: text.to_owned(),
-            action: text.to_owned(),
-            note: text.to_owned(),
-        });
-    }
+    // First, since Events are sent one after the other.
     let mut elsewhere = primary.reference();
     elsewhere.name = "../../../api/v1/secrets".to_owned();
     elsewhere.namespace = Some("kube-system".to_owned());
@@ -46,6 +36,17 @@ pub(crate) fn event(primary: &Primary) -> Outcome {
         action: "Forge".to_owned(),
         note: "about an object that it may not read".to_owned(),
     });
+    let huge = CONTROL.repeat(1 << 12);
+    for text in [huge.as_str(), "", "not a reason: spaces, ünïcode"] {
+        events::publish(&Event {
+            regarding: None,
+            related: Some(primary.reference()),
+            severity: Severity::Warning,
+            reason: text.to_owned(),
+            action: text.to_owned(),
+            note: text.to_owned(),
+        });
+    }
     Ok(Action::AwaitChange)
 }
 

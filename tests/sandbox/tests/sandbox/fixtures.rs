@@ -204,7 +204,7 @@ async fn ask(
 }
 
 /// The document that ships with a greeter: its grants must be enough.
-fn document(component: &str) -> manifest::Plugin {
+fn document(component: &str) -> manifest::PluginDocument {
     let folder = workspace().join("plugins").join(component);
     let file = folder.join("plugin.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
