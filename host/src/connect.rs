@@ -14,7 +14,7 @@ mod watches;
 
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::anyhow;
 use http::HeaderValue;
 use http::header::USER_AGENT;
 
@@ -47,7 +47,7 @@ pub async fn connect(cluster: &ClusterFlags, seams: &Seams) -> anyhow::Result<(A
         // What follows the first line of some is a picture of the file.
         let cause = Chain(error).to_string();
         let cause = cause.lines().next().unwrap_or_default();
-        anyhow::anyhow!(
+        anyhow!(
             "cannot use {source}: {cause}; correct it, or name another with --kubeconfig or --context"
         )
     };
@@ -55,7 +55,7 @@ pub async fn connect(cluster: &ClusterFlags, seams: &Seams) -> anyhow::Result<(A
         .clock
         .within(CONFIG, config::config(cluster))
         .await
-        .unwrap_or_else(|| Err(anyhow::anyhow!("it took too long")))
+        .unwrap_or_else(|| Err(anyhow!("it took too long")))
         .map_err(|error| unusable(&*error))?;
     config.headers.push((USER_AGENT, AGENT));
     // Retries are for code that knows whether they are safe.
@@ -75,29 +75,29 @@ pub async fn connect(cluster: &ClusterFlags, seams: &Seams) -> anyhow::Result<(A
     api.requests().go_to(address(server));
     match api.send(Request::get("/apis".to_owned())).await {
         Ok(_) => Ok((api, namespace)),
-        Err(error) if error.code() == Some(401) => bail!(
-            "the API server {server} does not accept the credentials of {source}: have they expired? ({})",
-            Chain(&error)
+        Err(error) => Err(unanswered(&error, server, &source)),
+    }
+}
+
+/// What to tell of an API server that has not answered the first question, and what to check.
+fn unanswered(error: &ApiError, server: &str, source: &str) -> anyhow::Error {
+    let cause = Chain(error);
+    match error {
+        error if error.code() == Some(401) => anyhow!(
+            "the API server {server} does not accept the credentials of {source}: have they expired? ({cause})"
         ),
-        Err(error) if error.code() == Some(403) => bail!(
-            "the API server {server} forbids the user of {source} to look up what it serves: is it the right user, and has it the ClusterRole system:discovery? ({})",
-            Chain(&error)
+        error if error.code() == Some(403) => anyhow!(
+            "the API server {server} forbids the user of {source} to look up what it serves: is it the right user, and has it the ClusterRole system:discovery? ({cause})"
         ),
-        Err(
-            error @ (ApiError::Status { .. }
-            | ApiError::NotLeader
-            | ApiError::Garbled(_)
-            | ApiError::TooLarge
-            | ApiError::NoRoom(_)),
-        ) => {
-            bail!(
-                "what answers at {server} of {source} is not a healthy API server: is the address right? ({})",
-                Chain(&error)
-            )
-        }
-        Err(error @ ApiError::Unreachable(_)) => bail!(
-            "the API server {server} of {source} does not answer: is it running, and are its address and its certificate authority right? ({})",
-            Chain(&error)
+        ApiError::Status { .. }
+        | ApiError::NotLeader
+        | ApiError::Garbled(_)
+        | ApiError::TooLarge
+        | ApiError::NoRoom(_) => anyhow!(
+            "what answers at {server} of {source} is not a healthy API server: is the address right? ({cause})"
+        ),
+        ApiError::Unreachable(_) => anyhow!(
+            "the API server {server} of {source} does not answer: is it running, and are its address and its certificate authority right? ({cause})"
         ),
     }
 }

@@ -16,6 +16,7 @@ mod handle;
 mod hot;
 mod object_state;
 mod once;
+mod pass_run;
 mod queue;
 mod reconcile;
 mod record;
@@ -35,7 +36,7 @@ pub use failing::{Failing, FailureSummary};
 pub use finalizer::Step;
 pub use handle::{ControllerHandle, ControllerHandles};
 pub use object_state::{CacheState, Children, Delayed, ObjectState, QueuePosition};
-pub use once::{Answer, Function};
+pub use once::Answer;
 pub use record::{Archive, PassOutcome, Record, Records};
 pub use settle::{FinalizerPatch, settle_finalizer};
 pub use wake_reasons::WakeReasons;
@@ -91,6 +92,25 @@ pub struct ControllerParts {
     pub seams: Seams,
 }
 
+impl ControllerParts {
+    /// What the plugin's calls reach the cluster by; it counts in the plugin's metrics.
+    fn cluster_access(&self, view: Arc<View>) -> ClusterAccess {
+        let means = AccessMeans {
+            api: self.api.clone(),
+            discovery: self.discovery.clone(),
+            events: self.events.clone(),
+        };
+        let (meters, grants) = (&self.meters, self.grants.clone());
+        ClusterAccess {
+            used: meters.used.clone(),
+            calls: meters.calls.clone(),
+            custom_metrics: meters.custom_metrics.clone(),
+            throttled: meters.throttled.clone(),
+            ..ClusterAccess::of(&self.plugin, grants, view, means, WriteMode::Sent)
+        }
+    }
+}
+
 /// A controller whose lists are in and are kept up to date, and which makes no passes yet.
 pub struct Prepared {
     plugin: Arc<Plugin>,
@@ -123,88 +143,72 @@ impl Prepared {
     /// Begins to watch for `parts.plugin` and the kind `primary`, and returns after the first list
     /// of everything that the plugin watches.
     pub async fn watch(parts: ControllerParts, primary: Resource) -> Self {
-        let ControllerParts {
-            plugin,
-            grants,
-            api,
-            discovery,
-            informers,
-            events,
-            resync,
-            records,
-            meters,
-            handles,
-            failures,
-            seams,
-        } = parts;
+        let (plugin, meters) = (&parts.plugin, &parts.meters);
         let room = plugin.make_room();
         let _ = meters.account.set(plugin.account().clone());
-        let queue = Arc::new(WorkQueue::new(seams.clock, meters.clone()));
+        let queue = Arc::new(WorkQueue::new(parts.seams.clock, meters.clone()));
         let watch_spec = plugin.description.watch_spec(&plugin.name, primary.clone());
         let view = Arc::new(View::new(watch_spec, queue.clone(), plugin.account()));
         let means = WatchDependencies {
-            informers: &informers,
-            discovery: &discovery,
-            seams: &seams,
+            informers: &parts.informers,
+            discovery: &parts.discovery,
+            seams: &parts.seams,
         };
-        let watches = Watches::start(&plugin, &grants, &primary, means, &view).await;
+        let watches = Watches::start(plugin, &parts.grants, &primary, means, &view).await;
         bug!(ListsAreNotWaitedFor, watches.synced().await, ());
-        events.knows(&plugin.name, plugin.limits().weight, &meters.throttled);
-        let granted = grants.clone();
-        let means = AccessMeans {
-            api,
-            discovery,
-            events,
-        };
-        let cluster = Arc::new(ClusterAccess {
-            used: meters.used.clone(),
-            calls: meters.calls.clone(),
-            custom_metrics: meters.custom_metrics.clone(),
-            throttled: meters.throttled.clone(),
-            ..ClusterAccess::of(&plugin, grants, view.clone(), means, WriteMode::Sent)
-        });
+        Self::of(parts, primary, (view, queue), watches, room)
+    }
+
+    /// Makes the rest of a controller whose lists are in.
+    fn of(
+        parts: ControllerParts,
+        primary: Resource,
+        (view, queue): (Arc<View>, Arc<WorkQueue>),
+        watches: Watches,
+        room: Room,
+    ) -> Self {
         let cancel = Cancel::default();
         let reconciler = Reconciler::new(
-            plugin.clone(),
-            cluster,
+            parts.plugin.clone(),
+            Arc::new(parts.cluster_access(view.clone())),
             primary.clone(),
             cancel.clone(),
-            failures,
+            parts.failures,
         );
         let worker = Arc::new(Worker::new(
             Arc::new(reconciler),
             queue.clone(),
-            (records.clone(), meters.clone()),
-            seams.clone(),
+            (parts.records.clone(), parts.meters.clone()),
+            parts.seams.clone(),
         ));
         let handle = Arc::new(ControllerHandle {
             primary,
             view: view.clone(),
             queue: queue.clone(),
             worker: worker.clone(),
-            records,
-            meters: meters.clone(),
-            grants: granted,
+            records: parts.records,
+            meters: parts.meters,
+            grants: parts.grants,
         });
         Self {
-            plugin,
+            plugin: parts.plugin,
             view,
             worker,
             queue,
             handle,
-            handles,
+            handles: parts.handles,
             cancel,
             watches,
             room,
-            resync,
-            seams,
+            resync: parts.resync,
+            seams: parts.seams,
         }
     }
 
     /// Calls `plugin` instead, which must want what the one before it wanted.
     pub fn swap(&mut self, plugin: Arc<Plugin>) {
         self.room = plugin.make_room();
-        self.worker.swap(plugin.clone());
+        self.worker.reconciler().replace(plugin.clone());
         self.plugin = plugin;
     }
 
@@ -236,6 +240,7 @@ impl Prepared {
             seams,
         } = self;
         plugin.take_over();
+        worker.weigh_events(&plugin);
         drop(room);
         let backlog: Weak<dyn Backlog> = Arc::<WorkQueue>::downgrade(&queue);
         handle.meters.waits_in(backlog);

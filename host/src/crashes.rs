@@ -256,8 +256,6 @@ fn cannot_keep(error: &std::io::Error) {
     );
 }
 
-impl CrashesInner {}
-
 impl CrashState {
     /// A damaged file is as none: the culprit will show it again.
     fn read(file: &Path) -> Self {

@@ -305,7 +305,7 @@ impl Grant {
         let upper = |name: &&String| split_subresource(name).0.chars().any(char::is_uppercase);
         let kind = self.resources.iter().find(upper)?;
         Some(format!(
-            "resources: {kind:?} is no resource: write the plural in lower case, such as deployments"
+            "resources: {kind:?} is not a resource: write the plural in lower case, such as deployments"
         ))
     }
 

@@ -136,7 +136,7 @@ impl Informers {
     }
 
     /// Starts or joins the informer for `watched`, which keeps `fields` of each object from now on, and
-    /// what others want. `heard` is told of all that it holds, and then of every change, in order; it must
+    /// what others want. `handler` is told of all that it holds, and then of every change, in order; it must
     /// return at once and not use the subscription. A share of what the informer holds counts on `account`.
     pub fn subscribe(
         &self,
@@ -200,8 +200,6 @@ impl Informers {
         informer
     }
 }
-
-impl InformersInner {}
 
 impl Drop for Informer {
     fn drop(&mut self) {
@@ -294,7 +292,7 @@ impl Subscription {
     }
 
     /// An answer shows an object. `take_in` hears what that changed, before anything else happens to the
-    /// store and instead of this subscription's `heard`; all others are told.
+    /// store and instead of this subscription's handler; all others are told.
     pub fn learn<T>(&self, object: Object, take_in: impl FnOnce(Option<&Change>) -> T) -> T {
         self.informer
             .shared

@@ -33,7 +33,7 @@ const SHORTEST_RESYNC: Duration = Duration::from_secs(60);
 
 /// A Plugin document, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plugin {
+pub struct PluginDocument {
     /// `metadata.name`: the finalizer, the field manager and the log follow it.
     pub name: String,
     /// The file that holds the document.
@@ -113,7 +113,7 @@ struct ComponentSource {
 ///
 /// # Errors
 /// The first thing that is wrong, with file, line and column where YAML has them.
-pub fn parse(file: &Path, text: &str) -> Result<Vec<Plugin>, ManifestError> {
+pub fn parse(file: &Path, text: &str) -> Result<Vec<PluginDocument>, ManifestError> {
     let documents: Vec<Document> = yaml::documents(text)
         .map_err(|error| foreign(file, text).unwrap_or_else(|| explain(file, &error)))?;
     documents
@@ -144,7 +144,7 @@ fn foreign(file: &Path, text: &str) -> Option<ManifestError> {
     )))
 }
 
-fn check(file: &Path, document: Document) -> Result<Plugin, ManifestError> {
+fn check(file: &Path, document: Document) -> Result<PluginDocument, ManifestError> {
     let name = document.metadata.name;
     let fail = |what: String| {
         Err(ManifestError(format!(
@@ -177,7 +177,7 @@ fn check(file: &Path, document: Document) -> Result<Plugin, ManifestError> {
         }
     };
     let folder = file.parent().unwrap_or(Path::new("."));
-    Ok(Plugin {
+    Ok(PluginDocument {
         component: folder.join(document.spec.source.file),
         file: file.to_owned(),
         config: Value::Object(document.spec.config).to_string(),
@@ -264,7 +264,7 @@ spec:
   limits: { memory: 32Mi, cpu: 500ms, deadline: 10s, concurrency: 2 }
 "#;
 
-    fn read(text: &str) -> Result<Vec<Plugin>, String> {
+    fn read(text: &str) -> Result<Vec<PluginDocument>, String> {
         parse(Path::new("plugins/greeter.yaml"), text).map_err(|error| error.to_string())
     }
 

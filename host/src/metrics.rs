@@ -92,11 +92,7 @@ impl Metrics {
 
     /// A step of the plugins' histories is over, [`STEP`] after the one before it.
     pub fn ticks(&self) {
-        self.0
-            .plugins
-            .lock()
-            .values()
-            .for_each(|meters| meters.ticks());
+        self.plugins().values().for_each(|meters| meters.ticks());
     }
 
     /// The plugin has ended: its series go.
@@ -119,12 +115,12 @@ impl Metrics {
 
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let plugins = self.0.plugins.lock();
+        let plugins = self.plugins();
         for family in FAMILIES {
             let descriptor =
                 encoder.encode_descriptor(family.name, family.help, None, family.kind)?;
             let mut rows = Rows::new(descriptor);
-            for (plugin, meters) in &*plugins {
+            for (plugin, meters) in &plugins {
                 rows.of(family.labelled, plugin);
                 (family.rows)(meters, &mut rows)?;
             }

@@ -38,8 +38,8 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tracing::Instrument;
-use wasmtime::Engine;
 use wasmtime::component::{HasSelf, Linker};
+use wasmtime::{Engine, Store};
 
 pub use bindings::types::{Action, Failure, Progress, Request};
 pub use calls::HostCalls;
@@ -60,6 +60,7 @@ use crate::digest::Digest;
 use crate::manifest::Limits;
 use crate::memory::{Account, Accounts, Budget};
 use crate::seams::{Seams, Task};
+use bindings::PluginPre;
 use code_map::{CodeMap, CompiledComponent};
 use cpu_meter::{Cpu, Metered};
 use engine::Interruption;
@@ -68,6 +69,7 @@ use outcome::{GuestCall, Report};
 use sandbox::{CallSetup, ImportBackend, SandboxState, sandbox};
 use shares::{Shares, VersionShare};
 use waited::Waited;
+use wasi::Output;
 
 /// How long a call that was told to stop has for it before it is dropped.
 const GRACE: Duration = Duration::from_secs(1);
@@ -115,6 +117,14 @@ struct Guest {
     /// Decides where its calls run.
     trust: InlineBudget,
     share: Arc<VersionShare>,
+}
+
+/// What a call is stopped and measured by.
+struct CallControl {
+    /// This call's own: that of the caller is shared by all calls of the plugin.
+    stop: Cancel,
+    waited: Waited,
+    cpu: Cpu,
 }
 
 impl Sandboxes {
@@ -216,37 +226,68 @@ impl Sandboxes {
         backend: ImportBackend,
         cancel: &Cancel,
     ) -> Called<outcome::GuestResult> {
-        let Guest {
-            name,
-            digest,
-            image,
-            config,
-            limits,
-            account,
-            trust,
-            share,
-        } = guest;
-        let limits = *limits;
         let throttled = match &backend {
             ImportBackend::Cluster(call) => Some(call.throttled()),
             ImportBackend::Nobody | ImportBackend::Recording(_) => None,
         };
-        let slot = share.slot(throttled).await;
-        let activity = ask.activity();
-        let mapping = self.in_flight.begins(*digest, activity);
-        let pre = image.pre();
-        drop(mapping);
-        let pre = match pre {
+        let slot = guest.share.slot(throttled).await;
+        let pre = match self.map_code(guest, &ask) {
             Ok(pre) => pre,
-            Err(error) => {
-                let problem = format!("its compiled code cannot be mapped: {error:#}");
-                return Called::never(CallError::Host(problem));
-            }
+            Err(error) => return Called::never(error),
         };
-        let cpu = Cpu::new(self.seams.clock);
-        let waited = Waited::new(self.seams.clock);
-        // This call's own: `cancel` is shared by all calls of the plugin.
-        let stop = Cancel::default();
+        let control = CallControl {
+            stop: Cancel::default(),
+            waited: Waited::new(self.seams.clock),
+            cpu: Cpu::new(self.seams.clock),
+        };
+        let start = self.call_setup(guest, backend, &control);
+        let (store, output) = match sandbox(self.engine(), start) {
+            Ok(made) => made,
+            Err(error) => return Called::never(CallError::Host(format!("{error:#}"))),
+        };
+        let redactor = store.data().redactor.clone();
+        let call = self.guest_call(guest, (pre, ask), (store, output.clone()), &control);
+        // The slot goes with the sandbox, however the call ends.
+        let call = async move {
+            let report = call.await;
+            drop(slot);
+            report
+        };
+        let call = call.in_current_span();
+        let (trust, cpu, limits) = (&guest.trust, &control.cpu, &guest.limits);
+        let mut placed = Execution::begin(call, trust, cpu.clone(), &self.seams.spawn);
+        let (late, report) = self
+            .wait_for(&mut placed, limits.deadline, cancel, &control)
+            .await;
+        trust.note(cpu.used());
+        let spawn = &self.seams.spawn;
+        let report = report
+            .with_output(late.is_some(), (output, redactor), spawn)
+            .await;
+        report.judge(late, cpu.used(), limits)
+    }
+
+    /// The guest's code, ready to be instantiated for `ask`.
+    fn map_code(
+        &self,
+        guest: &Guest,
+        ask: &GuestCall,
+    ) -> Result<PluginPre<SandboxState>, CallError> {
+        let mapping = self.in_flight.begins(guest.digest, ask.activity());
+        let pre = guest.image.pre();
+        drop(mapping);
+        pre.map_err(|error| {
+            CallError::Host(format!("its compiled code cannot be mapped: {error:#}"))
+        })
+    }
+
+    /// What a call of `guest` starts with. If the cluster answers and the call is recorded, the recording begins here.
+    fn call_setup(
+        &self,
+        guest: &Guest,
+        backend: ImportBackend,
+        control: &CallControl,
+    ) -> CallSetup {
         let (now, seed) = match &backend {
             // A description must not depend on time or chance.
             ImportBackend::Nobody => (jiff::Timestamp::UNIX_EPOCH, [7; 32]),
@@ -259,51 +300,60 @@ impl Sandboxes {
             }
             ImportBackend::Recording(player) => player.moment(),
         };
-        let start = CallSetup {
+        CallSetup {
             backend,
-            plugin: name.clone(),
-            config: config.clone(),
+            plugin: guest.name.clone(),
+            config: guest.config.clone(),
             now,
             seed,
-            limits,
-            account: account.clone(),
-            cancel: stop.clone(),
-            cpu: cpu.clone(),
+            limits: guest.limits,
+            account: guest.account.clone(),
+            cancel: control.stop.clone(),
+            cpu: control.cpu.clone(),
             interruption: self.workshop.interruption,
-            share: share.clone(),
-            waited: waited.clone(),
-        };
-        let (store, output) = match sandbox(self.engine(), start) {
-            Ok(made) => made,
-            Err(error) => return Called::never(CallError::Host(format!("{error:#}"))),
-        };
-        let redactor = store.data().redactor.clone();
-        let asked = outcome::ask(pre, (store, output.clone()), ask);
-        let guest = Metered::new(
-            self.in_flight.during(*digest, activity, asked),
-            cpu.clone(),
-            (share.line(), waited.clone()),
-            stop.clone(),
-        );
-        // The slot goes with the sandbox, however the call ends.
-        let call = async move {
-            let report = guest.await;
-            drop(slot);
-            report
-        };
-        let call = call.in_current_span();
-        let mut placed = Execution::begin(call, trust, cpu.clone(), &self.seams.spawn);
-        let in_time = self.seams.clock.within(limits.deadline, &mut placed);
+            share: guest.share.clone(),
+            waited: control.waited.clone(),
+        }
+    }
+
+    /// Asks the guest in its sandbox, in turns with other guests, and counted as at work.
+    fn guest_call(
+        &self,
+        guest: &Guest,
+        (pre, ask): (PluginPre<SandboxState>, GuestCall),
+        sandbox: (Store<SandboxState>, Output),
+        control: &CallControl,
+    ) -> Metered<Report> {
+        let activity = ask.activity();
+        let asked = outcome::ask(pre, sandbox, ask);
+        Metered::new(
+            self.in_flight.during(guest.digest, activity, asked),
+            control.cpu.clone(),
+            (guest.share.line(), control.waited.clone()),
+            control.stop.clone(),
+        )
+    }
+
+    /// Waits until the call has ended: by itself, or told to stop at its deadline or by `cancel`. If it was late,
+    /// also answers how long it had waited for its host.
+    async fn wait_for(
+        &self,
+        placed: &mut Execution<Report>,
+        deadline: Duration,
+        cancel: &Cancel,
+        control: &CallControl,
+    ) -> (Option<Duration>, Report) {
+        let in_time = self.seams.clock.within(deadline, &mut *placed);
         let (late, report) = tokio::select! {
             biased;
-            report = in_time => (report.is_none().then(|| waited.total()), report),
+            report = in_time => (report.is_none().then(|| control.waited.total()), report),
             () = cancel.stopped() => (None, None),
         };
         let report = match report {
             Some(report) => Some(report),
             None => {
-                stop.stop();
-                self.seams.clock.within(GRACE, &mut placed).await
+                control.stop.stop();
+                self.seams.clock.within(GRACE, placed).await
             }
         };
         let report = match report {
@@ -311,11 +361,6 @@ impl Sandboxes {
             Some(None) => Report::lost("the call was lost: the host panicked in it".into()),
             None => Report::lost("the call did not stop when it was told to".into()),
         };
-        trust.note(cpu.used());
-        let spawn = &self.seams.spawn;
-        let report = report
-            .with_output(late.is_some(), (output, redactor), spawn)
-            .await;
-        report.judge(late, cpu.used(), &limits)
+        (late, report)
     }
 }

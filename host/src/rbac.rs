@@ -17,7 +17,7 @@ use crate::api::is_cluster_scoped;
 use crate::error::Chain;
 use crate::flags::ObjectFormat;
 use crate::grants::{Grant, block};
-use crate::manifest::{Plugin, line_of_grant};
+use crate::manifest::{PluginDocument, line_of_grant};
 use crate::needs::{CoverageQuery, PrimaryKind, Readiness};
 use crate::plugin::{Describe, Description};
 use crate::seams::Seams;
@@ -121,7 +121,7 @@ async fn roles(
     Ok((objects::roles(name, &file, rules, &powers, account), notes))
 }
 
-async fn component(describe: &Describe, plugin: &Plugin) -> Result<Description, String> {
+async fn component(describe: &Describe, plugin: &PluginDocument) -> Result<Description, String> {
     let bytes = read_component(plugin)?;
     let loading = describe.load(&plugin.name, &bytes, &plugin.config, plugin.limits);
     let loaded = loading.await.map_err(|error| {

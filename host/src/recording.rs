@@ -52,7 +52,7 @@ pub struct Recording {
     /// What it asked its host for, in order, and what it was answered.
     pub calls: Vec<ImportCall>,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
     /// Whether `seed` is another one: from the real one a value could be made again that the plugin had made.
     #[serde(default)]
     pub seed_hidden: bool,
@@ -95,7 +95,7 @@ pub enum Function {
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Outcome {
+pub enum CallOutcome {
     /// With an answer: `awaitChange`, `requeueAfter 5000 ms`, `done`, `pending 5000 ms`.
     Returned(String),
     /// With none, or with a failure.
@@ -117,7 +117,7 @@ pub(crate) struct Made<'a> {
     pub(crate) object: &'a str,
     pub(crate) attempt: u32,
     pub transcript: Transcript,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: CallOutcome,
 }
 
 impl Recording {
@@ -211,7 +211,7 @@ impl Recording {
                 }
             }
         }
-        let outcome = std::mem::replace(&mut self.outcome, Outcome::Returned(String::new()));
+        let outcome = std::mem::replace(&mut self.outcome, CallOutcome::Returned(String::new()));
         self.outcome = outcome.hidden(|text| hider.text(text));
         Ok(())
     }
@@ -228,7 +228,7 @@ impl Recording {
         }
         let text = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
         let head: RecordingHead = serde_json::from_str(&text)
-            .with_context(|| format!("{shown} is no recording of a pass"))?;
+            .with_context(|| format!("{shown} is not a recording of a pass"))?;
         let RecordingHead { api_version, kind } = head;
         if (&*api_version, &*kind) != (API_VERSION, KIND) {
             bail!(
@@ -247,7 +247,7 @@ impl Recording {
 
     /// What the host answered, to be played.
     pub fn transcript(&self) -> anyhow::Result<Transcript> {
-        let began: Timestamp = self.time.parse().context("time is no time")?;
+        let began: Timestamp = self.time.parse().context("time is not a timestamp")?;
         let digits = self.seed.as_bytes().chunks_exact(2).map(|pair| {
             let pair = str::from_utf8(pair).ok()?;
             u8::from_str_radix(pair, 16).ok()
@@ -317,7 +317,7 @@ struct RecordingHead {
     kind: String,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// How `reconcile` ended.
     pub fn of_reconcile(answer: &Result<Action, CallError>, output: &str) -> Self {
         match answer {

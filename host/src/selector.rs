@@ -321,7 +321,7 @@ mod tests {
             ("x>-1".into(), "must consist of"),
             ("-x".into(), "must consist of"),
             ("a/b/c".into(), "more than one slash"),
-            ("X.dev/a=b".into(), "no DNS subdomain"),
+            ("X.dev/a=b".into(), "not a DNS subdomain"),
         ] {
             let error = LabelSelector::parse(&text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");

@@ -117,7 +117,7 @@ pub fn filter(text: &str) -> Result<String, String> {
     let is_wrong = |part: &&&str| !part.contains('=') && !is_level(part);
     if let Some(part) = parts.iter().find(is_wrong) {
         return Err(format!(
-            "{part:?} is no level: use off, error, warn, info, debug or trace, and give a target \
+            "{part:?} is not a level: use off, error, warn, info, debug or trace, and give a target \
              its own, such as info,plugin=debug"
         ));
     }
@@ -180,10 +180,10 @@ mod tests {
             ("info,plugin=debug", None),
             ("info, plugin=debug", None),
             ("warn,windlass_host::informer=trace,kube=off", None),
-            ("loud", Some("\"loud\" is no level")),
-            ("info,plugin", Some("\"plugin\" is no level")),
-            ("info,,plugin=debug", Some("\"\" is no level")),
-            ("", Some("\"\" is no level")),
+            ("loud", Some("\"loud\" is not a level")),
+            ("info,plugin", Some("\"plugin\" is not a level")),
+            ("info,,plugin=debug", Some("\"\" is not a level")),
+            ("", Some("\"\" is not a level")),
             ("plugin=loud", Some("not a filter")),
         ] {
             match (filter(text), wrong) {

@@ -191,10 +191,10 @@ impl View {
     }
 
     /// A primary that is not in the store, but carries the plugin's finalizer.
-    pub fn unselected(&self, key: &Key) -> Option<Object> {
-        let unselected = self.finalizer_informers();
+    pub fn with_finalizer(&self, key: &Key) -> Option<Object> {
+        let informers = self.finalizer_informers();
         let all = |informer: &&Arc<Subscription>| answers(informer, key.namespace.as_deref());
-        unselected.iter().find(all)?.get(key)
+        informers.iter().find(all)?.get(key)
     }
 
     /// Runs all primaries that the plugin is to look after again: low, but for those that are being deleted.
@@ -306,19 +306,19 @@ impl View {
         }
     }
 
-    /// The object, if what `slot` would apply is what it applied last and that part of the object
+    /// The object, if what `owner` would apply is what it applied last and that part of the object
     /// is still as that apply left it.
     pub fn still_applied(
         &self,
         resource: &Resource,
         key: &Key,
-        slot: &FieldOwner,
+        owner: &FieldOwner,
         intent: &[u8; 32],
     ) -> Option<Object> {
         let held = self.get(resource, key)?;
         let applies = self.applies.lock();
-        let last = applies.last(resource, key, slot)?;
-        last.still_holds(intent, slot, &held).then_some(held)
+        let last = applies.last(resource, key, owner)?;
+        last.still_holds(intent, owner, &held).then_some(held)
     }
 
     /// Whether an apply would put a child back: it was here and has gone, or has another owner or none now.

@@ -74,13 +74,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         .first()
         .context("name a project's folder or a component");
     let own = own.and_then(own_folder);
-    let failures = own.as_ref().ok().map(|own| own.join("failures"));
-    let failures = failures.and_then(|folder| FailureRecorder::open(folder, &seams).ok());
-    if failures.is_none() {
-        // Where nothing may be written, plugins can be tried all the same.
-        let text = "failed passes are not recorded, since .windlass/failures cannot be made";
-        teller.hint(Tone::Warning, "Replay", text);
-    }
+    let failures = failure_recorder(own.as_deref().ok(), &teller, &seams);
     let server = embedded(&flags, own, &seams)?;
     let kubeconfig = server.as_ref().map(|server| server.kubeconfig().to_owned());
     let cluster = ClusterFlags {
@@ -141,6 +135,18 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
     advance(&phase, ShutdownPhase::Drain);
     let host = host.await.context("the host's task was lost")?;
     ended.and(host)
+}
+
+/// Records failed passes in the folder that is this program's `own`. Where nothing may be written, plugins can be tried
+/// all the same.
+fn failure_recorder(own: Option<&Path>, teller: &Teller, seams: &Seams) -> Option<FailureRecorder> {
+    let folder = own.map(|own| own.join("failures"));
+    let failures = folder.and_then(|folder| FailureRecorder::open(folder, seams).ok());
+    if failures.is_none() {
+        let text = "failed passes are not recorded, since .windlass/failures cannot be made";
+        teller.hint(Tone::Warning, "Replay", text);
+    }
+    failures
 }
 
 /// Each target's folder knows its host, where it can be written.

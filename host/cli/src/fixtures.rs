@@ -34,7 +34,7 @@ use crate::project::objects::objects;
 use crate::project::{Failed, Maker};
 use compare::differing;
 use fixture::{Answer, Fixture, read};
-use report::{Case, Report, failure};
+use report::{Case, Failure, Report, failure};
 use run::{Runner, SEED};
 use update::{missed, updated};
 use windlass_host::digest::{Digest, digest};
@@ -65,7 +65,7 @@ pub async fn test(flags: TestFlags, threads: usize, seams: Seams) -> anyhow::Res
     let sandboxes = sandboxes(threads, &shown)?;
     // The API server is in this process, and nobody else is there.
     sandboxes.limit(None);
-    let session = Session {
+    let session = TestSession {
         sandboxes,
         cache: code_cache(flags.code_cache.clone())?,
         wall_clock,
@@ -103,11 +103,20 @@ pub async fn test(flags: TestFlags, threads: usize, seams: Seams) -> anyhow::Res
     }
 }
 
+/// Writes the report for other tools, and makes its folder.
+fn write_junit(report: &Report, path: &Path) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let made = folder.map_or(Ok(()), std::fs::create_dir_all);
+    let written = made.map_err(anyhow::Error::new);
+    let written = written.and_then(|()| report.write_junit(path));
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
 /// What is built from, and the fixtures.
-type Files = (Held, BTreeMap<PathBuf, Digest>);
+type TestInputs = (Held, BTreeMap<PathBuf, Digest>);
 
 /// What all runs of the fixtures share.
-struct Session {
+struct TestSession {
     sandboxes: std::sync::Arc<windlass_host::plugin::Sandboxes>,
     cache: windlass_code_cache::CodeCache,
     wall_clock: &'static ManualWallClock,
@@ -117,7 +126,7 @@ struct Session {
     flags: TestFlags,
 }
 
-impl Session {
+impl TestSession {
     /// Builds, and runs all fixtures once.
     async fn once(&self) -> anyhow::Result<()> {
         let began = self.seams.clock.now();
@@ -155,11 +164,7 @@ impl Session {
         };
         stdout().lock().write_all(text.as_bytes())?;
         if let Some(path) = &self.flags.junit {
-            let folder = path.parent().filter(|folder| *folder != Path::new(""));
-            let made = folder.map_or(Ok(()), std::fs::create_dir_all);
-            let written = made.map_err(anyhow::Error::new);
-            let written = written.and_then(|()| report.write_junit(path));
-            written.with_context(|| format!("cannot write {}", path.display()))?;
+            write_junit(&report, path)?;
         }
         if failed > 0 {
             let hint = if report.cases.iter().any(|case| case.differs) {
@@ -249,15 +254,8 @@ impl Session {
         let wrong = differing(&fixture, &outcomes);
         let broken = |outcome: &compare::Outcome| matches!(outcome.answer, Answer::Broken(_));
         if self.flags.update && !wrong.is_empty() && !outcomes.iter().any(broken) {
-            case.failures = match missed(&fixture, &outcomes) {
-                Ok(()) => self
-                    .update(&fixture, &outcomes)
-                    .err()
-                    .map(|error| failure(None, Chain(&*error).to_string())),
-                Err((step, message)) => Some(failure(Some(step), message)),
-            }
-            .into_iter()
-            .collect();
+            let failed = self.accept(&fixture, &outcomes).err();
+            case.failures = failed.into_iter().collect();
             case.updated = case.failures.is_empty();
         } else {
             case.differs = !wrong.is_empty() && !outcomes.iter().any(broken);
@@ -272,6 +270,13 @@ impl Session {
             case.failures = wrong.collect();
         }
         Ok(case)
+    }
+
+    /// Accepts what came of the calls, if all were made that are meant to be.
+    fn accept(&self, fixture: &Fixture, outcomes: &[compare::Outcome]) -> Result<(), Failure> {
+        missed(fixture, outcomes).map_err(|(step, message)| failure(Some(step), message))?;
+        let updated = self.update(fixture, outcomes);
+        updated.map_err(|error| failure(None, Chain(&*error).to_string()))
     }
 
     /// Writes what came of the calls into the fixture.
@@ -342,7 +347,7 @@ impl Session {
 
     /// What is known once everything has run that was there `before`: what a build or an update has written is not
     /// news, what somebody saved meanwhile is.
-    fn after(&self, before: Result<Files, String>) -> Result<Files, String> {
+    fn after(&self, before: Result<TestInputs, String>) -> Result<TestInputs, String> {
         let now = self.files().map_err(|error| Chain(&*error).to_string());
         match (before, now) {
             (Ok((_, fixtures)), Ok((held, _))) if !self.flags.update => Ok((held, fixtures)),
@@ -351,7 +356,7 @@ impl Session {
     }
 
     /// All that a run depends on.
-    fn files(&self) -> anyhow::Result<Files> {
+    fn files(&self) -> anyhow::Result<TestInputs> {
         let held = Target::open(&self.flags.target)?.inputs().look()?;
         let fixtures = self.fixtures().unwrap_or_default();
         let read = |path: PathBuf| Some((path.clone(), digest(text_of(&path).ok()?.as_bytes())));

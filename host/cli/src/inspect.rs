@@ -133,40 +133,10 @@ impl Inspection {
 
     fn text(&self) -> String {
         let mut out = String::new();
-        let Primary {
-            api_version,
-            kind,
-            label_selector,
-            field_selector,
-            spec_change_only,
-            declares_fields,
-            finalizes,
-        } = &self.primary;
         let name = format!("{} {}", self.name, self.version);
         let kib = self.bytes.div_ceil(1024);
         put(&mut out, &format!("{name}   {kib} KiB   {}", self.digest));
-        put(&mut out, &format!("RECONCILES {kind} of {api_version}"));
-        let on = |on: &bool, text: &'static str| on.then_some(text.to_owned());
-        let selected = |selector: &Option<String>, by: &str| {
-            let selector = selector.as_ref()?;
-            Some(format!(
-                "only those whose {by} match {}",
-                clean(selector, TEXT)
-            ))
-        };
-        let more = [
-            selected(label_selector, "labels"),
-            selected(field_selector, "fields"),
-            on(spec_change_only, "ignores changes of only the status"),
-            on(declares_fields, "reads only the fields that it declares"),
-            on(
-                finalizes,
-                "finalizes: an object is deleted only after finalize is done",
-            ),
-        ];
-        for line in more.into_iter().flatten() {
-            put(&mut out, &format!("           {line}"));
-        }
+        self.primary.put(&mut out);
         let mut head = "NEEDS";
         for need in &self.needs {
             let (plural, subresource) = split_subresource(&need.resource);
@@ -191,6 +161,43 @@ impl Inspection {
             }
         }
         out
+    }
+}
+
+impl Primary {
+    /// Writes which objects it is, and how they are reconciled.
+    fn put(&self, out: &mut String) {
+        let Self {
+            api_version,
+            kind,
+            label_selector,
+            field_selector,
+            spec_change_only,
+            declares_fields,
+            finalizes,
+        } = self;
+        put(out, &format!("RECONCILES {kind} of {api_version}"));
+        let on = |on: &bool, text: &'static str| on.then_some(text.to_owned());
+        let selected = |selector: &Option<String>, by: &str| {
+            let selector = selector.as_ref()?;
+            Some(format!(
+                "only those whose {by} match {}",
+                clean(selector, TEXT)
+            ))
+        };
+        let more = [
+            selected(label_selector, "labels"),
+            selected(field_selector, "fields"),
+            on(spec_change_only, "ignores changes of only the status"),
+            on(declares_fields, "reads only the fields that it declares"),
+            on(
+                finalizes,
+                "finalizes: an object is deleted only after finalize is done",
+            ),
+        ];
+        for line in more.into_iter().flatten() {
+            put(out, &format!("           {line}"));
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use windlass_host::manifest::{self, Build, Plugin};
+use windlass_host::manifest::{self, Build, PluginDocument};
 use windlass_host::source::text_of;
 
 pub use doctor::doctor;
@@ -41,7 +41,7 @@ pub struct Project {
     /// The folder.
     pub folder: PathBuf,
     /// The document.
-    pub document: Plugin,
+    pub document: PluginDocument,
     /// Its text.
     pub text: String,
 }

@@ -29,13 +29,13 @@ use windlass_host::manifest;
 use windlass_host::object::ObjectRef;
 use windlass_host::plugin::transcript::Player;
 use windlass_host::plugin::{Describe, Plugin, Request};
-use windlass_host::recording::{API_VERSION, Function, Outcome, Recording, component_of};
+use windlass_host::recording::{API_VERSION, CallOutcome, Function, Recording, component_of};
 use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::Seams;
 use windlass_host::source::text_of;
 use windlass_host::text::clean_lines;
 
-/// Replay a recorded pass. Exit codes: 0 the same decisions, 1 different decisions, 2 the pass cannot be replayed.
+/// Replay a recorded pass.
 #[derive(Debug, Args)]
 pub struct ReplayFlags {
     /// The recording of a pass
@@ -66,7 +66,7 @@ pub struct Different;
 /// What came of it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct ReplayReport {
     api_version: &'static str,
     kind: &'static str,
     recording: String,
@@ -107,7 +107,7 @@ pub async fn replay(flags: ReplayFlags, threads: usize, seams: Seams) -> anyhow:
     let recorded = Decisions::recorded(&recording);
     let replayed = play(&recording, &plugin).await?;
     let same = recorded == replayed;
-    let answer = Answer {
+    let answer = ReplayReport {
         api_version: API_VERSION,
         kind: "Replay",
         recording: file.display().to_string(),
@@ -186,11 +186,11 @@ async fn play(recording: &Recording, plugin: &Plugin) -> anyhow::Result<Decision
     let outcome = match recording.function {
         Function::Reconcile => {
             let called = plugin.reconcile_again(request, player.clone()).await;
-            Outcome::of_reconcile(&called.answer, &called.output)
+            CallOutcome::of_reconcile(&called.answer, &called.output)
         }
         Function::Finalize => {
             let called = plugin.finalize_again(request, player.clone()).await;
-            Outcome::of_finalize(&called.answer, &called.output)
+            CallOutcome::of_finalize(&called.answer, &called.output)
         }
     };
     let asked = player.import_calls();
@@ -200,7 +200,7 @@ async fn play(recording: &Recording, plugin: &Plugin) -> anyhow::Result<Decision
     ))
 }
 
-impl Answer {
+impl ReplayReport {
     fn text(&self, recording: &Recording) -> String {
         let Self {
             object,

@@ -29,7 +29,7 @@ pub async fn document<T: DeserializeOwned>(
 ) -> anyhow::Result<(T, String)> {
     let fetched = fetch(base, path, seams).await?;
     let document = serde_json::from_slice(&fetched)
-        .with_context(|| format!("what answers at {base} is no windlass of this version"))?;
+        .with_context(|| format!("what answers at {base} is not a windlass of this version"))?;
     Ok((document, String::from_utf8_lossy(&fetched).into_owned()))
 }
 

@@ -38,7 +38,7 @@ pub(super) struct Verdict {
     pub(super) text: String,
 }
 
-struct Check {
+struct HealthCheck {
     name: String,
     /// What is so, or what is wrong.
     state: Result<String, String>,
@@ -65,8 +65,8 @@ impl ProbeQuery {
 /// Answers.
 pub(super) fn answer(probe: Probe, asked: &ProbeQuery, metrics: &Metrics) -> Verdict {
     let checks = checks(probe, metrics);
-    let wanted = |check: &&Check| asked.only.as_ref().is_none_or(|only| *only == check.name);
-    let checks: Vec<&Check> = checks.iter().filter(wanted).collect();
+    let wanted = |check: &&HealthCheck| asked.only.as_ref().is_none_or(|only| *only == check.name);
+    let checks: Vec<&HealthCheck> = checks.iter().filter(wanted).collect();
     if checks.is_empty() {
         let text = "there is no such check\n".to_owned();
         return Verdict {
@@ -74,7 +74,7 @@ pub(super) fn answer(probe: Probe, asked: &ProbeQuery, metrics: &Metrics) -> Ver
             text,
         };
     }
-    let counts = |check: &Check| !asked.exclude.contains(&check.name);
+    let counts = |check: &HealthCheck| !asked.exclude.contains(&check.name);
     let is_well = checks
         .iter()
         .all(|check| check.state.is_ok() || !counts(check));
@@ -107,8 +107,8 @@ pub(super) fn answer(probe: Probe, asked: &ProbeQuery, metrics: &Metrics) -> Ver
     Verdict { code, text }
 }
 
-fn checks(probe: Probe, metrics: &Metrics) -> Vec<Check> {
-    let mut checks = vec![Check {
+fn checks(probe: Probe, metrics: &Metrics) -> Vec<HealthCheck> {
+    let mut checks = vec![HealthCheck {
         name: "ping".to_owned(),
         state: Ok(String::new()),
     }];
@@ -119,14 +119,19 @@ fn checks(probe: Probe, metrics: &Metrics) -> Vec<Check> {
             let seconds = lasts.as_secs();
             format!("but {count} requests in the last {seconds} s had no answer")
         });
-        checks.push(Check {
+        checks.push(HealthCheck {
             name: "api-server".to_owned(),
             state: Ok(said),
         });
-        checks.extend(metrics.plugins().iter().map(|(plugin, meters)| Check {
-            name: format!("plugin/{plugin}"),
-            state: state(&meters.stage()),
-        }));
+        checks.extend(
+            metrics
+                .plugins()
+                .iter()
+                .map(|(plugin, meters)| HealthCheck {
+                    name: format!("plugin/{plugin}"),
+                    state: state(&meters.stage()),
+                }),
+        );
     }
     checks
 }

@@ -32,7 +32,7 @@ struct PluginPage<'a> {
     row: PluginRow<'a>,
     limit: String,
     unused: &'a [GrantStatus],
-    sections: [Section; 2],
+    sections: [KeySection; 2],
 }
 
 #[derive(Template)]
@@ -56,7 +56,7 @@ struct PluginRow<'a> {
     cpu: String,
 }
 
-struct Section {
+struct KeySection {
     head: &'static str,
     keys: Vec<KeyRow>,
 }
@@ -99,7 +99,7 @@ pub(super) fn plugin(details: &PluginDetails) -> askama::Result<String> {
         status.reconciles_api_version.as_deref().unwrap_or_default(),
         status.reconciles.as_deref().unwrap_or_default(),
     );
-    let section = |head, keys: &[KeyStatus]| Section {
+    let section = |head, keys: &[KeyStatus]| KeySection {
         head,
         keys: keys.iter().map(|key| key_row(reconciles, key)).collect(),
     };

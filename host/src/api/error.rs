@@ -82,7 +82,7 @@ impl ApiError {
     }
 
     pub(super) fn not_json(body: &[u8]) -> Self {
-        Self::Garbled(format!("it is no JSON: {}", start_of(body)))
+        Self::Garbled(format!("it is not JSON: {}", start_of(body)))
     }
 
     /// The error that ends a watch, as its last event says it.

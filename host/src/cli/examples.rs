@@ -6,7 +6,13 @@ use clap::{Arg, ArgAction, Command};
 const LAYOUT: &str = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 /// What the help of each command ends with.
-const MORE: &str = "Guides are in docs/ of the project: tutorial.md, testing.md, operations.md, plugin-document.md.\nExit codes: 0 success, 1 failure, 2 wrong flags.";
+const GUIDES: &str = "Guides are in docs/ of the project: tutorial.md, testing.md, operations.md, plugin-document.md.";
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 wrong flags.";
+/// Those of a command that compares.
+const OWN_EXIT_CODES: (&str, &str) = (
+    "replay",
+    "Exit codes: 0 the same decisions, 1 different decisions, 2 the pass cannot be replayed.",
+);
 
 /// Examples of a command: its name, and for each a comment and the command line below it.
 pub type Example = (&'static str, &'static str);
@@ -88,8 +94,13 @@ fn with_examples(command: Command, examples: &[Example]) -> Command {
         line => format!("  {line}\n"),
     });
     let shown = format!("Examples:\n{}\n", lines.collect::<String>());
+    let exit_codes = if name == OWN_EXIT_CODES.0 {
+        OWN_EXIT_CODES.1
+    } else {
+        EXIT_CODES
+    };
     command
         .before_help(shown)
-        .after_help(MORE)
+        .after_help(format!("{GUIDES}\n{exit_codes}"))
         .help_template(LAYOUT)
 }

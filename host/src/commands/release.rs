@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use futures::future::select_all;
 
-use crate::api::{Api, Discovery};
+use crate::api::{Api, Discovery, Resource};
 use crate::connect::{ClusterFlags, connect};
 use crate::controller::{FinalizerPatch, settle_finalizer};
 use crate::error::Chain;
@@ -42,16 +42,9 @@ pub async fn release(flags: ReleaseFlags, seams: Seams) -> anyhow::Result<()> {
     let (api, namespace) = connect(&flags.cluster, &seams).await?;
     let plugin = &flags.plugin;
     if !is_dns_label(plugin) {
-        bail!("{plugin:?} is no plugin's name: a DNS label such as greeter");
+        bail!("{plugin:?} is not a plugin's name: a DNS label such as greeter");
     }
-    let mut namespaces = vec![namespace];
-    if flags.cluster.namespace.is_none() {
-        let found = Lease::namespaces(&api, plugin).await;
-        let found = found.context("cannot look for the plugin's lease in all namespaces: name the host's with --namespace")?;
-        if !found.is_empty() {
-            namespaces = found;
-        }
-    }
+    let namespaces = namespaces(&flags, &api, namespace).await?;
     let identity = format!("windlass-release_{:016x}", seams.rng.number());
     let times = Times::default();
     let lease = |namespace: &String| {
@@ -65,17 +58,7 @@ pub async fn release(flags: ReleaseFlags, seams: Seams) -> anyhow::Result<()> {
         )
     };
     let leases: Vec<Lease> = namespaces.iter().map(lease).collect();
-    let mut watched: Vec<ObservedLease> = Vec::new();
-    for lease in &leases {
-        let mut seen = ObservedLease::default();
-        let holder = lease.holder(&mut seen).await;
-        watched.push(seen);
-        if let Some(holder) = holder.context("cannot read the plugin's lease")? {
-            bail!(
-                "host {holder} runs plugin {plugin} and would put its finalizers back: take the plugin out of its config folder and stop or restart it first"
-            );
-        }
-    }
+    let watched = check_nobody_holds(&leases, plugin).await?;
     if flags.dry_run {
         return take_off(&flags, &api, &seams).await;
     }
@@ -99,22 +82,39 @@ pub async fn release(flags: ReleaseFlags, seams: Seams) -> anyhow::Result<()> {
     ended
 }
 
+/// The namespaces that may hold a Lease of the plugin: the one that is named, or those that do, or else `usual`.
+async fn namespaces(flags: &ReleaseFlags, api: &Api, usual: String) -> anyhow::Result<Vec<String>> {
+    if flags.cluster.namespace.is_none() {
+        let found = Lease::namespaces(api, &flags.plugin).await;
+        let found = found.context("cannot look for the plugin's lease in all namespaces: name the host's with --namespace")?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(vec![usual])
+}
+
+/// Checks that no host holds one of the plugin's `leases`, and answers how each was seen.
+async fn check_nobody_holds(leases: &[Lease], plugin: &str) -> anyhow::Result<Vec<ObservedLease>> {
+    let mut watched: Vec<ObservedLease> = Vec::new();
+    for lease in leases {
+        let mut seen = ObservedLease::default();
+        let holder = lease.holder(&mut seen).await;
+        watched.push(seen);
+        if let Some(holder) = holder.context("cannot read the plugin's lease")? {
+            bail!(
+                "host {holder} runs plugin {plugin} and would put its finalizers back: take the plugin out of its config folder and stop or restart it first"
+            );
+        }
+    }
+    Ok(watched)
+}
+
 /// Takes the finalizer off every object that carries it.
 async fn take_off(flags: &ReleaseFlags, api: &Api, seams: &Seams) -> anyhow::Result<()> {
     let plugin = &flags.plugin;
     let discovery = Discovery::new(api.clone(), seams.clock);
-    let mut resources = discovery
-        .patchable()
-        .await
-        .context("cannot ask what the cluster serves")?;
-    if let Some(wanted) = &flags.resource {
-        resources.retain(|resource| resource.to_string() == *wanted || resource.plural == *wanted);
-        if resources.is_empty() {
-            bail!(
-                "the cluster serves no resource called {wanted}: write it as kubectl does, for example greetings.examples.windlass.dev"
-            );
-        }
-    }
+    let resources = resources(&discovery, flags.resource.as_ref()).await?;
     let finalizer = finalizer_of(plugin);
     let (mut released, mut failed) = (0, 0);
     for resource in &resources {
@@ -127,12 +127,8 @@ async fn take_off(flags: &ReleaseFlags, api: &Api, seams: &Seams) -> anyhow::Res
             }
         };
         for object in objects {
-            let name = format!(
-                "{}.{}/{}",
-                resource.kind.to_lowercase(),
-                resource.group,
-                object.metadata.key
-            );
+            let kind = resource.kind.to_lowercase();
+            let name = format!("{kind}.{}/{}", resource.group, object.metadata.key);
             if flags.dry_run {
                 println!("{name} would be released (dry run)");
                 continue;
@@ -164,4 +160,24 @@ async fn take_off(flags: &ReleaseFlags, api: &Api, seams: &Seams) -> anyhow::Res
         eprintln!("no object carries the finalizer {finalizer}");
     }
     Ok(())
+}
+
+/// The resources whose objects may carry finalizers: those that are `wanted`, or all.
+async fn resources(
+    discovery: &Discovery,
+    wanted: Option<&String>,
+) -> anyhow::Result<Vec<Resource>> {
+    let mut resources = discovery
+        .patchable()
+        .await
+        .context("cannot ask what the cluster serves")?;
+    if let Some(wanted) = wanted {
+        resources.retain(|resource| resource.to_string() == *wanted || resource.plural == *wanted);
+        if resources.is_empty() {
+            bail!(
+                "the cluster serves no resource called {wanted}: write it as kubectl does, for example greetings.examples.windlass.dev"
+            );
+        }
+    }
+    Ok(resources)
 }

@@ -130,7 +130,7 @@ fn read(printed: &[u8]) -> Result<Given, Failure> {
     let wrong = |text: &str| Failure::Wrong(text.to_owned());
     // The error could show a credential.
     let answer: Option<ExecCredential> = serde_saphyr::from_slice(printed)
-        .map_err(|_| wrong("what it printed is no ExecCredential"))?;
+        .map_err(|_| wrong("what it printed is not an ExecCredential"))?;
     let status = answer.and_then(|answer| answer.status);
     let status = status.ok_or_else(|| wrong("it printed no status"))?;
     let set = |text: Option<String>| text.filter(|text| !text.is_empty());
@@ -153,7 +153,7 @@ fn read(printed: &[u8]) -> Result<Given, Failure> {
     Ok(Given {
         token,
         identity,
-        expires: expires.map_err(|_| wrong("its expirationTimestamp is no time"))?,
+        expires: expires.map_err(|_| wrong("its expirationTimestamp is not a timestamp"))?,
     })
 }
 

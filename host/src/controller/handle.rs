@@ -92,7 +92,7 @@ impl ControllerHandle {
         let description = self.description();
         let cache = self.cache(key);
         let edition = match &cache {
-            CacheState::There(held) | CacheState::Unselected(held) => Revision::of(held),
+            CacheState::There(held) | CacheState::WithFinalizer(held) => Revision::of(held),
             CacheState::NotWatched | CacheState::Absent => Revision::default(),
         };
         let (place, paused) = self.queue.place(key);
@@ -191,8 +191,8 @@ impl ControllerHandle {
         if let Some(held) = self.view.get(&self.primary, key) {
             return CacheState::There(held.metadata);
         }
-        match self.view.unselected(key) {
-            Some(unselected) => CacheState::Unselected(unselected.metadata),
+        match self.view.with_finalizer(key) {
+            Some(unselected) => CacheState::WithFinalizer(unselected.metadata),
             None if self
                 .view
                 .looks_into(&self.primary, key.namespace.as_deref()) =>

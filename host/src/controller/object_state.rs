@@ -67,7 +67,7 @@ pub enum CacheState {
     /// It is there.
     There(Arc<Metadata>),
     /// It is outside the plugin's selector, but carries its finalizer.
-    Unselected(Arc<Metadata>),
+    WithFinalizer(Arc<Metadata>),
 }
 
 /// Where a key is in the queue.

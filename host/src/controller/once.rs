@@ -6,18 +6,10 @@ use super::reconcile::{Done, Pass, PassError, Reconciler};
 use crate::error::Chain;
 use crate::object::Key;
 use crate::plugin::{CallError, Failure};
+use crate::recording::Function;
 
 /// An object that gets the finalizer first is looked at again at once.
 const STEPS: usize = 2;
-
-/// A function of a plugin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Function {
-    /// `reconcile`.
-    Reconcile,
-    /// `finalize`.
-    Finalize,
-}
 
 /// What came of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use crate::object::{Key, Metadata, Object, finalizer_of};
 use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
 use crate::plugin::transcript::CallRecorder;
 use crate::plugin::{Action, CallError, Called, Cancel, CustomMetrics, Plugin, Progress, Request};
-use crate::recording::{FailureRecorder, Function, Made, Outcome};
+use crate::recording::{CallOutcome, FailureRecorder, Function, Made};
 
 /// Makes passes for one plugin.
 pub(super) struct Reconciler {
@@ -116,6 +116,11 @@ impl Reconciler {
         self.cluster.custom_metrics.clear();
     }
 
+    /// Calls `plugin` instead, while another controller makes the passes: the metrics are its own.
+    pub(super) fn replace(&self, plugin: Arc<Plugin>) {
+        *self.plugin.write() = plugin;
+    }
+
     /// The version that runs.
     pub(super) fn plugin(&self) -> Arc<Plugin> {
         let plugin = self.plugin.read();
@@ -136,7 +141,7 @@ impl Reconciler {
     pub(super) fn find(&self, key: &Key) -> Option<Object> {
         let view = &self.cluster.view;
         view.get(&self.primary, key).or_else(|| {
-            view.unselected(key)
+            view.with_finalizer(key)
                 .filter(|object| self.step(object) != Step::Reconcile)
         })
     }
@@ -258,7 +263,7 @@ impl Reconciler {
             object: &asked.request.object,
             attempt: asked.request.attempt,
             transcript: recorder.take()?,
-            outcome: Outcome::failed(error, &called.output),
+            outcome: CallOutcome::failed(error, &called.output),
         };
         failures.keep(made).await
     }

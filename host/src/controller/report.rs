@@ -93,14 +93,19 @@ pub(super) fn pass(
         "pass failed: {told}"
     );
     if let Some(reason) = event_reason(error) {
-        let denied = record.journal.denied.first();
-        let denied = denied.map_or_else(String::new, |what| format!("; it may not {what}"));
-        let note = if output.is_empty() {
-            format!("{cause}{denied}")
-        } else {
-            format!("{cause}{denied}; its output: {output}")
-        };
+        let note = event_note(&cause, &record.journal, &output);
         warn(cluster, primary, reason, &note);
+    }
+}
+
+/// What the Event of a failed pass says.
+fn event_note(cause: &str, journal: &Journal, output: &str) -> String {
+    let denied = journal.denied.first();
+    let denied = denied.map_or_else(String::new, |what| format!("; it may not {what}"));
+    if output.is_empty() {
+        format!("{cause}{denied}")
+    } else {
+        format!("{cause}{denied}; its output: {output}")
     }
 }
 

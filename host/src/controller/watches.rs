@@ -51,9 +51,6 @@ impl Watches {
     ) -> Self {
         let description = &plugin.description;
         let scope = grants.watch_scope(&primary.group, &primary.plural, None);
-        let needs = description
-            .watched()
-            .filter(|need| need.group != primary.group || need.resource != primary.plural);
         let mut watches = Self {
             _needs: Vec::new(),
             first_lists: Vec::new(),
@@ -61,48 +58,27 @@ impl Watches {
             discovery: means.discovery.clone(),
             clock: means.seams.clock,
         };
-        for need in needs {
-            let (synced, first_list) = watch::channel(false);
-            let need = Need {
-                plugin: plugin.name.clone(),
-                group: need.group.clone(),
-                plural: need.resource.clone(),
-                scope: grants.watch_scope(&need.group, &need.resource, Some(&scope)),
-                informers: means.informers.clone(),
-                discovery: means.discovery.clone(),
-                view: Arc::downgrade(view),
-                account: plugin.account().clone(),
-                synced,
-            };
-            watches._needs.push(means.seams.spawn.task(need.run()));
-            watches.first_lists.push(first_list);
-        }
+        watches.watch_needs(plugin, primary, (grants, &scope), &means, view);
         let watched = InformerKey {
-            resource: primary.clone(),
-            namespace: None,
             label_selector: description.label_selector.clone(),
             field_selector: description.field_selector.clone(),
-            finalizer: None,
-            metadata_only: false,
+            ..whole_kind(primary)
         };
-        let view_of = Arc::downgrade(view);
         // Also for a plugin that finalizes no more: what an earlier version left is taken off.
-        let unselected = description.selects().then(|| InformerKey {
-            label_selector: None,
-            field_selector: None,
+        let with_finalizer = description.selects().then(|| InformerKey {
             finalizer: Some(finalizer_of(&plugin.name)),
-            ..watched.clone()
+            ..whole_kind(primary)
         });
         let reads = (&watched, view.reads_of(primary));
         let account = plugin.account();
         let handler = |watched| ViewHandler {
-            view: view_of.clone(),
+            view: Arc::downgrade(view),
             watched,
         };
         let of_view = handler(ForView::Resource(primary.clone()));
         let of_primary = subscribe(means.informers, reads, &scope, &of_view, account);
-        let with_finalizer = unselected.map_or_else(Vec::new, |unselected| {
-            let watched = (&unselected, Fields::default());
+        let with_finalizer = with_finalizer.map_or_else(Vec::new, |watched| {
+            let watched = (&watched, Fields::default());
             let of_view = handler(ForView::WithFinalizer);
             subscribe(means.informers, watched, &scope, &of_view, account)
         });
@@ -110,25 +86,63 @@ impl Watches {
             informer.synced().await;
         }
         watches.primary = of_primary.first().cloned();
-        let unselected = UnselectedWatch {
-            wanted: view.wants_unselected(),
-            watched: InformerKey {
-                label_selector: None,
-                field_selector: None,
-                metadata_only: true,
-                ..watched
-            },
-            scope: scope.clone(),
-            informers: means.informers.clone(),
-            view: view_of,
-            account: account.clone(),
-        };
-        watches
-            ._needs
-            .push(means.seams.spawn.task(unselected.run()));
+        watches.watch_unselected(primary, &scope, &means, view, account);
         view.watch(primary.clone(), scope, of_primary);
         view.watch_with_finalizer(with_finalizer);
         watches
+    }
+
+    /// Begins to watch each kind that the plugin needs to watch, but the primary, which it watches in `scope`.
+    fn watch_needs(
+        &mut self,
+        plugin: &Plugin,
+        primary: &Resource,
+        (grants, scope): (&Grants, &Scope),
+        means: &WatchDependencies<'_>,
+        view: &Arc<View>,
+    ) {
+        let needs = plugin.description.watched();
+        for need in
+            needs.filter(|need| need.group != primary.group || need.resource != primary.plural)
+        {
+            let (synced, first_list) = watch::channel(false);
+            let need = Need {
+                plugin: plugin.name.clone(),
+                group: need.group.clone(),
+                plural: need.resource.clone(),
+                scope: grants.watch_scope(&need.group, &need.resource, Some(scope)),
+                informers: means.informers.clone(),
+                discovery: means.discovery.clone(),
+                view: Arc::downgrade(view),
+                account: plugin.account().clone(),
+                synced,
+            };
+            self._needs.push(means.seams.spawn.task(need.run()));
+            self.first_lists.push(first_list);
+        }
+    }
+
+    /// Begins to wait until the plugin reads or writes a primary outside its selector.
+    fn watch_unselected(
+        &mut self,
+        primary: &Resource,
+        scope: &Scope,
+        means: &WatchDependencies<'_>,
+        view: &Arc<View>,
+        account: &Account,
+    ) {
+        let unselected = UnselectedWatch {
+            wanted: view.wants_unselected(),
+            watched: InformerKey {
+                metadata_only: true,
+                ..whole_kind(primary)
+            },
+            scope: scope.clone(),
+            informers: means.informers.clone(),
+            view: Arc::downgrade(view),
+            account: account.clone(),
+        };
+        self._needs.push(means.seams.spawn.task(unselected.run()));
     }
 
     /// Waits until the primary kind is served as something else than before: with another scope, or under
@@ -155,6 +169,18 @@ impl Watches {
             // The sender is gone only if its task is, and then nothing more will be listed.
             let _ = first_list.clone().wait_for(|synced| *synced).await;
         }
+    }
+}
+
+/// What an informer watches that watches all objects of `resource`.
+fn whole_kind(resource: &Resource) -> InformerKey {
+    InformerKey {
+        resource: resource.clone(),
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+        finalizer: None,
+        metadata_only: false,
     }
 }
 
@@ -284,14 +310,7 @@ impl Need {
 
     /// Watches `resource` until it is served as something else.
     async fn watch(&self, resource: &Resource) {
-        let watched = InformerKey {
-            resource: resource.clone(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            finalizer: None,
-            metadata_only: false,
-        };
+        let watched = whole_kind(resource);
         let handler = ViewHandler {
             view: self.view.clone(),
             watched: ForView::Resource(resource.clone()),

@@ -13,14 +13,14 @@ use super::backoff::{Backoff, Revision};
 use super::count::count;
 use super::finalizer::Step;
 use super::hot::{Churn, Heat, HotLoops, Rivals};
+use super::pass_run::PassRun;
 use super::queue::Priority;
 use super::reconcile::{Done, Pass, Reconciler};
-use super::record::{PassOutcome, Record, Records};
+use super::record::Records;
 use super::report;
 use super::retry::{Next, SHORTEST_REQUEUE, next};
 use super::slowdown::{self, Pace, Slowdown};
 use super::work::{WorkItem, WorkQueue};
-use crate::error::Chain;
 use crate::manifest::Limits;
 use crate::metrics::{PluginMetrics, PluginStage};
 use crate::object::Key;
@@ -28,7 +28,6 @@ use crate::plugin::cluster::Primary;
 use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
 use crate::spans;
-use crate::text::clean;
 use crate::view::{Enqueue, Journal, WakeReason, WriteOutcome, Wrote};
 
 /// How much longer than its backoff a key may wait: spreads what would happen at once.
@@ -36,9 +35,6 @@ const SPREAD: f64 = 0.1;
 
 /// How long a key waits that keeps rewriting the same field.
 const HOT: Duration = Duration::from_secs(10);
-
-/// The longest error that is kept.
-const TEXT: usize = 2 << 10;
 
 /// What the workers of one plugin share.
 pub(super) struct Worker {
@@ -90,10 +86,7 @@ impl Worker {
 
     /// From the next pass on, `plugin` is called, and it gets a first try at every object.
     pub(super) fn swap(&self, plugin: Arc<Plugin>) {
-        let (cluster, weight) = (self.reconciler.cluster(), plugin.limits().weight);
-        cluster
-            .events
-            .knows(&cluster.plugin, weight, &cluster.throttled);
+        self.weigh_events(&plugin);
         self.reconciler.swap(plugin);
         *self.backoff.lock() = Backoff::default();
         *self.hot.lock() = HotLoops::default();
@@ -105,6 +98,14 @@ impl Worker {
             .cluster()
             .view
             .rerun_all(&WakeReason::Swapped);
+    }
+
+    /// Gives the Events of the plugin the weight of this version, which takes over.
+    pub(super) fn weigh_events(&self, plugin: &Plugin) {
+        let (cluster, weight) = (self.reconciler.cluster(), plugin.limits().weight);
+        cluster
+            .events
+            .knows(&cluster.plugin, weight, &cluster.throttled);
     }
 
     /// Who makes the passes.
@@ -140,17 +141,13 @@ impl Worker {
         }
     }
 
+    /// Makes a pass over the key that was taken, and does what follows from it.
     async fn turn(&self, taken: &WorkItem) {
         let key: &Key = &taken.key;
         let Some(object) = self.reconciler.find(key) else {
-            self.backoff.lock().forget(key); // deleted since it was queued
-            self.reconciler.cluster().view.forgets(key);
-            self.records.forget(key);
-            self.pauses(key, false);
-            self.count_failing();
+            self.forget(key); // deleted since it was queued
             return;
         };
-        let generation = object.metadata.generation;
         let edition = Revision::of(&object.metadata);
         let attempt = self.backoff.lock().attempt(key, edition);
         let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
@@ -167,48 +164,52 @@ impl Worker {
         let pass = self.reconciler.pass(&object, attempt);
         let pass = pass.instrument(span.clone()).await;
         let took = self.seams.clock.now() - started;
+        self.finish(&PassRun {
+            taken,
+            metadata: &object.metadata,
+            pass,
+            span,
+            primary,
+            attempt,
+            began,
+            took,
+        });
+    }
+
+    /// Forgets an object that is there no more.
+    fn forget(&self, key: &Key) {
+        self.backoff.lock().forget(key);
+        self.reconciler.cluster().view.forgets(key);
+        self.records.forget(key);
+        self.pauses(key, false);
+        self.count_failing();
+    }
+
+    /// Queues the key again as the pass asks for, and reports and records the pass.
+    fn finish(&self, run: &PassRun<'_>) {
+        let (key, pass, primary): (&Key, _, _) = (&run.taken.key, &run.pass, &run.primary);
+        let cluster = self.reconciler.cluster();
         let journal = cluster.view.ends(key);
         let next = next(&pass.outcome, pass.traffic.slow_down);
         if let Some(delay) = pass.traffic.slow_down {
             self.queue.pause(delay);
         }
-        let delay = self.settle(taken, edition, next);
+        let delay = self.settle(run.taken, Revision::of(run.metadata), next);
         self.pauses(key, pass.step == Step::Paused);
-        self.pace(&primary, &pass);
+        self.pace(primary, pass);
         if let Ok(Done::After(asked)) = &pass.outcome
             && u128::from(*asked) < SHORTEST_REQUEUE.as_millis()
             && !self.hurried.swap(true, Ordering::Relaxed)
         {
-            report::too_soon(cluster, &primary, *asked);
+            report::too_soon(cluster, primary, *asked);
         }
-        let hot_loop = self.cool(&primary, generation, &journal);
+        let hot_loop = self.cool(primary, run.metadata.generation, &journal);
+        let record = run.record(journal, hot_loop, delay);
+        report::span(&run.span, &record);
+        count(&self.meters, pass, &record);
         let error = pass.outcome.as_ref().err();
-        let record = Record {
-            key: key.clone(),
-            uid: primary.uid.clone(),
-            version: object.metadata.resource_version.to_string(),
-            reasons: taken.reasons.clone(),
-            low: taken.priority == Priority::Low,
-            step: pass.step,
-            attempt,
-            began,
-            took,
-            cpu: pass.cpu,
-            memory: pass.memory,
-            requests: pass.traffic.requests,
-            journal,
-            outcome: PassOutcome::of(&pass.outcome),
-            error: error.map(|error| clean(&Chain(error).to_string(), TEXT)),
-            output: clean(pass.output.trim(), TEXT),
-            recording: pass.recording.clone(),
-            hot_loop,
-            trace: spans::trace_id(&span),
-            next: delay,
-        };
-        report::span(&span, &record);
-        count(&self.meters, &pass, &record);
         let last = error.and_then(|_| self.records.last_failure(key));
-        report::pass(cluster, &primary, &pass, &record, last.as_deref());
+        report::pass(cluster, primary, pass, &record, last.as_deref());
         self.records.push(record);
         self.count_failing();
     }

@@ -19,12 +19,12 @@ pub(super) struct RateQueue<W> {
     /// None: there is no limit, and no plugin has one.
     maximum: Option<Rate>,
     bucket: Option<TokenBucket>,
-    accounts: BTreeMap<Arc<str>, Flow>,
+    accounts: BTreeMap<Arc<str>, RateAccount>,
     waiters: FairQueue<W>,
 }
 
 #[derive(Debug)]
-struct Flow {
+struct RateAccount {
     bucket: TokenBucket,
     rate: Rate,
     weight: u32,
@@ -133,8 +133,8 @@ impl<W> RateQueue<W> {
         bucket
     }
 
-    fn account(&mut self, now: Instant, claim: &Claim) -> &mut Flow {
-        let new = || Flow {
+    fn account(&mut self, now: Instant, claim: &Claim) -> &mut RateAccount {
+        let new = || RateAccount {
             bucket: TokenBucket::full(claim.rate, now),
             rate: claim.rate,
             weight: claim.weight,

@@ -102,20 +102,7 @@ pub(super) fn power(grant: &Grant) -> Power {
         return Power::Never(never);
     }
     let mut reasons: Vec<PowerReason> = Vec::new();
-    let mut add = |what: &str, why: &'static str| {
-        let same = reasons.iter_mut().find(|reason| reason.why == why);
-        match same {
-            Some(reason) if reason.what.split(", ").any(|held| held == what) => {}
-            Some(reason) => {
-                reason.what.push_str(", ");
-                reason.what.push_str(what);
-            }
-            None => reasons.push(PowerReason {
-                what: what.to_owned(),
-                why,
-            }),
-        }
-    };
+    let mut add = |what: &str, why| add_reason(&mut reasons, what, why);
     let lists = [
         ("a wildcard in apiGroups", &grant.api_groups),
         ("a wildcard in resources", &grant.resources),
@@ -141,6 +128,22 @@ pub(super) fn power(grant: &Grant) -> Power {
         Power::Plain
     } else {
         Power::Powerful(reasons)
+    }
+}
+
+/// Adds `what` to the reason that says `why`.
+fn add_reason(reasons: &mut Vec<PowerReason>, what: &str, why: &'static str) {
+    let same = reasons.iter_mut().find(|reason| reason.why == why);
+    match same {
+        Some(reason) if reason.what.split(", ").any(|held| held == what) => {}
+        Some(reason) => {
+            reason.what.push_str(", ");
+            reason.what.push_str(what);
+        }
+        None => reasons.push(PowerReason {
+            what: what.to_owned(),
+            why,
+        }),
     }
 }
 

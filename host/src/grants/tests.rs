@@ -346,7 +346,7 @@ fn a_grant_that_can_match_nothing_is_refused() {
         ),
         (
             grant(&["apps"], &["Deployment"], &["get"], Namespaces::All),
-            "[0].resources: \"Deployment\" is no resource: write the plural in lower case, such as deployments",
+            "[0].resources: \"Deployment\" is not a resource: write the plural in lower case, such as deployments",
         ),
     ];
     for (grant, want) in cases {

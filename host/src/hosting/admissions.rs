@@ -150,7 +150,7 @@ impl Admissions<'_> {
         };
         self.accept.send_replace(None);
         self.host.tell(self.name, &refusal, None);
-        self.said.is_new((candidate.cloned(), refusal.why.clone()));
+        self.said.set((candidate.cloned(), refusal.why.clone()));
         self.stopped.retain(|(it, _)| *it != version);
         self.stopped.push((version, refusal));
         let many = self.stopped.len().saturating_sub(STOPPED);
@@ -231,8 +231,8 @@ impl Admissions<'_> {
     }
 }
 
-/// Runs `next` in the place of what runs, and then keeps it until it `stops`. It runs at once, since to keep it waits for
-/// the disk, four times; the one before it is kept. From here on an order to stop is for `next`.
+/// Runs `next` in the place of what runs, and then keeps it until it `stops`. It runs at once: keeping it waits for
+/// four writes to the disk, and the version before it is kept already. From here on an order to stop is for `next`.
 async fn replace<V: Clone>(
     current: &mut Option<V>,
     next: V,

@@ -7,7 +7,7 @@ use super::last_good::KeptError;
 use super::quarantine::Stopped;
 use super::refusal::{Refusal, RefusalReason};
 use super::rollout::{
-    Admission, Check, KeptVersion, NotResumed, Proposal, Resume, Runs, admission, checks,
+    Admission, KeptVersion, NotResumed, Proposal, Resume, Runs, VersionCheck, admission, checks,
     not_resumed, resume,
 };
 use super::smoke_test::SmokeTest;
@@ -63,10 +63,12 @@ impl Host {
         let version = self.admit_component(candidate.clone(), &bytes).await?;
         for check in checks(Runs::of(current)) {
             match (check, current) {
-                (Check::Grants, _) => self.check_granted(&version).await?,
-                (Check::Finalizers, Some(current)) => self.check_kind(current, &version).await?,
-                (Check::Finalizers, None) => {}
-                (Check::SmokeTest, _) => {
+                (VersionCheck::Grants, _) => self.check_granted(&version).await?,
+                (VersionCheck::Finalizers, Some(current)) => {
+                    self.check_kind(current, &version).await?
+                }
+                (VersionCheck::Finalizers, None) => {}
+                (VersionCheck::SmokeTest, _) => {
                     let _room = version.plugin.make_room();
                     self.smoke(&version).await?;
                 }

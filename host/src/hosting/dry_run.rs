@@ -12,11 +12,12 @@ use super::Host;
 use super::next_version::parts;
 use super::version::Version;
 use crate::api::Resource;
-use crate::controller::{Function, Prepared};
+use crate::controller::Prepared;
 use crate::grants::Grants;
 use crate::object::Object;
 use crate::plugin::cluster::{AccessMeans, Call, CapturedWrite, ClusterAccess, Primary, WriteMode};
 use crate::plugin::{Action, CallError, Called, Cancel, Description, Plugin, Progress, Request};
+use crate::recording::Function;
 use crate::source::Candidate;
 use crate::view::View;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Host;
 use super::plugin::{Accepted, news};
-use super::rollout::{Fit, Here, Moved, Rollout, moved, rollback, rollout};
+use super::rollout::{Fit, Here, Rollout, rollout};
 use super::version::Version;
 use crate::api::{Api, Gate};
 use crate::controller::{ControllerParts, Prepared};
@@ -59,17 +59,17 @@ pub(super) async fn next_version(
         let newest = accepted.borrow_and_update().clone();
         let here = versions.here(newest.as_ref());
         let Some(newest) = newest else {
-            match rollback(here) {
-                Rollout::Abort => return NextVersion::Nothing,
-                _ => news(accepted).await,
+            if !here.is_empty() {
+                return NextVersion::Nothing;
             }
+            news(accepted).await;
             continue;
         };
         match rollout(here) {
-            Rollout::Wait | Rollout::Abort => news(accepted).await,
+            Rollout::Wait => news(accepted).await,
             Rollout::SwapRunning | Rollout::SwapNext => return NextVersion::Swap(newest),
             Rollout::Prepare => {
-                if moved(here) == Moved::Nothing {
+                if here.is_empty() {
                     host.metrics
                         .of(&newest.plugin.name)
                         .reached(PluginStage::Syncing);
@@ -107,7 +107,7 @@ pub(super) fn parts(
     host: &Host,
     api: Api,
     plugin: Arc<Plugin>,
-    document: &manifest::Plugin,
+    document: &manifest::PluginDocument,
 ) -> ControllerParts {
     ControllerParts {
         grants: document.grants.clone(),

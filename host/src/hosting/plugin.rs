@@ -14,8 +14,8 @@ use super::{Asked, Host};
 use crate::api::{Lookup, Resource, Unserved};
 use crate::bugs::bug;
 use crate::grants::split_subresource;
-use crate::lease::ObservedLease;
-use crate::metrics::PluginStage;
+use crate::lease::{Lease, ObservedLease};
+use crate::metrics::{PluginMetrics, PluginStage};
 use crate::plugin::Description;
 
 use crate::shutdown::{Phases, ShutdownPhase, reached};
@@ -73,7 +73,7 @@ impl Host {
             let (used, limit) = (used >> 20, limit >> 20);
             self.quarantine(
                 name,
-                &format!("it made the host hold {used} MiB, and may make it hold {limit} MiB: watch less, declare fewer fields, or raise spec.limits.hostMemoryMax"),
+                &format!("the host holds {used} MiB for it, more than its limit of {limit} MiB: watch less, declare fewer fields, or raise spec.limits.hostMemoryMax"),
             );
             // What it holds goes with its informers.
             self.seams.clock.sleep(EMPTIED).await;
@@ -85,10 +85,7 @@ impl Host {
     async fn control(&self, name: &str, mut accepted: Accepted, phases: &Phases) -> Ended {
         let asked = || reached(phases, ShutdownPhase::Drain);
         // One after the other, so that a host that waits for a kind does not want a lease.
-        let ready = Box::pin(async {
-            let (version, _) = self.startable(name, &mut accepted).await;
-            self.check_needs(&version).await;
-        });
+        let ready = Box::pin(self.ready(name, &mut accepted));
         tokio::select! {
             biased;
             () = ready => {}
@@ -98,17 +95,7 @@ impl Host {
         let (elect, elected) = watch::channel(None);
         let (say, mut tried) = watch::channel(false);
         let meters = self.metrics.of(name);
-        let mut lost = pin!(async {
-            let waits = |holder: Option<&str>| {
-                meters.held_by(holder);
-                say.send_replace(true);
-            };
-            Box::pin(lease.acquire(ObservedLease::default(), waits)).await;
-            elect.send_replace(Some(self.seams.clock.now()));
-            waits(None);
-            meters.leads.set(1);
-            lease.hold().await;
-        });
+        let mut lost = pin!(self.lead(&lease, &meters, &elect, &say));
         let mut runner = PluginRunner::new(self, name, lease.gate(), elected);
         let run = async {
             // Who gets the Lease at once lists after that, and need not ask how far the lists are.
@@ -144,6 +131,32 @@ impl Host {
             Box::pin(lease.release()).await;
         }
         ended
+    }
+
+    /// Waits for a version that can start, and asks what the cluster serves of its needs.
+    async fn ready(&self, name: &str, accepted: &mut Accepted) {
+        let (version, _) = self.startable(name, accepted).await;
+        self.check_needs(&version).await;
+    }
+
+    /// Takes the lease and holds it until it is lost. Says through `say` that it has tried to, and through `elect` since
+    /// when it is held.
+    async fn lead(
+        &self,
+        lease: &Lease,
+        meters: &PluginMetrics,
+        elect: &watch::Sender<Option<Instant>>,
+        say: &watch::Sender<bool>,
+    ) {
+        let waits = |holder: Option<&str>| {
+            meters.held_by(holder);
+            say.send_replace(true);
+        };
+        Box::pin(lease.acquire(ObservedLease::default(), waits)).await;
+        elect.send_replace(Some(self.seams.clock.now()));
+        waits(None);
+        meters.leads.set(1);
+        lease.hold().await;
     }
 
     /// The newest version, once its primary kind is served and granted.

@@ -166,10 +166,11 @@ impl Host {
 
     /// Whether `version`, which runs, may not any more.
     pub(super) fn is_to_stop(&self, version: &Version) -> bool {
-        let orders = self.quarantine.orders.lock();
-        let orders = orders;
-        let is_ordered = orders.contains_key(&*version.plugin.name);
-        drop(orders);
+        let is_ordered = self
+            .quarantine
+            .orders
+            .lock()
+            .contains_key(&*version.plugin.name);
         is_ordered || self.check_quarantine(&version.digest).is_err()
     }
 

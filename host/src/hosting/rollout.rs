@@ -16,7 +16,7 @@ pub(super) enum Runs {
 }
 
 impl Runs {
-    /// That of what `version` is.
+    /// `LastGood` if there is a version.
     pub(super) fn of<T>(version: Option<&T>) -> Self {
         version.map_or(Self::Nothing, |_| Self::LastGood)
     }
@@ -59,7 +59,7 @@ pub(super) fn admission(proposal: Proposal) -> Admission {
 
 /// A check of a version that is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Check {
+pub(super) enum VersionCheck {
     /// Whether its grants can work.
     Grants,
     /// Whether it leaves objects behind that wait for its finalizer.
@@ -70,10 +70,14 @@ pub(super) enum Check {
 
 /// The checks of a version, in order. Without a version to fall back on there is nothing to lose: its failures are its
 /// own.
-pub(super) fn checks(runs: Runs) -> &'static [Check] {
+pub(super) fn checks(runs: Runs) -> &'static [VersionCheck] {
     match runs {
-        Runs::Nothing => &[Check::Grants],
-        Runs::LastGood => &[Check::Grants, Check::Finalizers, Check::SmokeTest],
+        Runs::Nothing => &[VersionCheck::Grants],
+        Runs::LastGood => &[
+            VersionCheck::Grants,
+            VersionCheck::Finalizers,
+            VersionCheck::SmokeTest,
+        ],
     }
 }
 
@@ -119,7 +123,7 @@ pub(super) fn resume(kept: KeptVersion) -> Resume {
 pub(super) enum NotResumed {
     /// It is lost: what is asked for is the first to run.
     Forget,
-    /// Nothing runs before it: the reason may pass, and its objects are in its hands.
+    /// Nothing runs until it is admitted: the reason may pass, and it already manages objects.
     HoldBack,
 }
 
@@ -151,12 +155,10 @@ pub(super) enum AdmissionStep {
     KeepThenRun,
     /// It runs, and is then kept: the disk is not waited for, since the one before it is kept.
     RunThenKeep,
-    /// Nothing but that no refusal stands any more.
+    /// Nothing. Any earlier refusal is cleared.
     Rest,
-    /// People are told why nothing runs.
-    TellRefused,
-    /// People are told why the last good version runs on.
-    TellLastGood,
+    /// People are told why it does not run.
+    Tell,
     /// What runs is stopped, and the proposal is looked at again.
     Stop,
 }
@@ -167,8 +169,7 @@ pub(super) fn admission_step(runs: Runs, event: AdmissionEvent) -> AdmissionStep
         (AdmissionEvent::Admitted, Runs::Nothing) => AdmissionStep::KeepThenRun,
         (AdmissionEvent::Admitted, Runs::LastGood) => AdmissionStep::RunThenKeep,
         (AdmissionEvent::Unchanged, _) => AdmissionStep::Rest,
-        (AdmissionEvent::Refused, Runs::Nothing) => AdmissionStep::TellRefused,
-        (AdmissionEvent::Refused, Runs::LastGood) => AdmissionStep::TellLastGood,
+        (AdmissionEvent::Refused, _) => AdmissionStep::Tell,
         (AdmissionEvent::Stopped, _) => AdmissionStep::Stop,
     }
 }
@@ -195,13 +196,18 @@ pub(super) struct Here {
     pub(super) next: Fit,
 }
 
+impl Here {
+    /// Nothing is here.
+    pub(super) fn is_empty(self) -> bool {
+        (self.running, self.next) == (Fit::Absent, Fit::Absent)
+    }
+}
+
 /// What is done about the newest version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rollout {
     /// Nothing: it is here, or there is none.
     Wait,
-    /// No version may run any more: all calls are told to stop.
-    Abort,
     /// It is called in the place of what runs, from the next pass on. What is next is dropped.
     SwapRunning,
     /// It is called in the place of what is next.
@@ -220,14 +226,6 @@ pub(super) fn rollout(here: Here) -> Rollout {
     }
 }
 
-/// Chooses what is done while no version may run. Of `here` it counts only what is absent.
-pub(super) fn rollback(here: Here) -> Rollout {
-    match (here.running, here.next) {
-        (Fit::Absent, Fit::Absent) => Rollout::Wait,
-        (_, _) => Rollout::Abort,
-    }
-}
-
 /// What ends when a primary kind is served in another way than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moved {
@@ -239,7 +237,7 @@ pub(super) enum Moved {
     Running,
 }
 
-/// Chooses what ends. Of `here` it counts only what is absent.
+/// Chooses what ends. Only whether each side is absent matters.
 pub(super) fn moved(here: Here) -> Moved {
     match (here.running, here.next) {
         (Fit::Absent, Fit::Absent) => Moved::Nothing,

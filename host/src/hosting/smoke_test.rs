@@ -6,11 +6,11 @@ use super::dry_run::Returned;
 use super::refusal::RefusalReason;
 use super::version::Version;
 use crate::api::{ApiError, Request, Resource};
-use crate::controller::Function;
 use crate::grants::Scope;
 use crate::object::{Object, Page};
 use crate::plugin::cluster::Primary;
 use crate::plugin::{CallError, Description};
+use crate::recording::Function;
 use crate::view::View;
 
 /// Objects that are looked at to find one that is alive.
@@ -117,7 +117,7 @@ async fn live_primary(
             Err(error) => return Err(error),
         };
         let page = Page::of(page.get())
-            .map_err(|error| ApiError::Garbled(format!("it is no list: {error}")))?;
+            .map_err(|error| ApiError::Garbled(format!("it is not a list: {error}")))?;
         let objects = page.objects(primary);
         let mut objects = objects.filter(|object| !object.metadata.deleting);
         if let Some(object) = objects.next() {

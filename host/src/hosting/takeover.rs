@@ -66,7 +66,7 @@ fn same_workers(one: &Limits, two: &Limits) -> bool {
         api_qps: _,
         api_burst: _,
         log_bytes_per_second: _,
-        // Set when a version takes over: by `Plugin::take_over`, the weight of its Events by `Worker::swap`.
+        // Set when a version takes over: by `Plugin::take_over`, the weight of its Events by `Worker::weigh_events`.
         host_memory: _,
         weight: _,
     } = one;

@@ -93,7 +93,7 @@ impl Host {
     /// Refuses a plugin that needs what its document does not grant.
     pub(super) fn check_missing(
         &self,
-        document: &manifest::Plugin,
+        document: &manifest::PluginDocument,
         description: &Description,
     ) -> Result<(), Refusal> {
         let readiness = self.readiness(description, &document.grants);

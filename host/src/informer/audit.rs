@@ -44,7 +44,7 @@ enum Lag {
     Lost(usize),
 }
 
-/// Audits one feed.
+/// Audits the store of one informer.
 #[derive(Clone)]
 pub(super) struct Auditor {
     watched: InformerKey,

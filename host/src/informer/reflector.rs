@@ -25,7 +25,7 @@ use crate::api::{Accept, ApiError, Lines, RefusedBy};
 use crate::error::Chain;
 use crate::text::clean;
 use backoff::ReflectorBackoff;
-use event::Event;
+use event::WatchEvent;
 use state::{NextRequest, Pause, ReflectorState, StreamEnd};
 
 /// The server is asked to close a watch after this long, up to twice as long.
@@ -41,7 +41,7 @@ const ABSENT: Duration = Duration::from_secs(5);
 /// The longest error that is shown: something between us and the API server may answer with a page.
 const TEXT: usize = 500;
 
-/// Keeps one feed up to date.
+/// Keeps the store of one informer up to date.
 pub(super) struct Reflector {
     watched: InformerKey,
     shared: Arc<SharedInformer>,
@@ -270,24 +270,24 @@ impl OpenWatch<'_> {
     }
 
     /// Takes in one event; answers how the watch ends, if it does.
-    fn take(&mut self, event: Event, state: &mut ReflectorState) -> Option<StreamEnd> {
+    fn take(&mut self, event: WatchEvent, state: &mut ReflectorState) -> Option<StreamEnd> {
         let shared = &self.reflector.shared;
         let origin = match self.listing {
             Some(_) => Origin::List,
             None => Origin::Watch,
         };
         match event {
-            Event::Shown(object) => {
+            WatchEvent::Shown(object) => {
                 let version = object.metadata.resource_version.clone();
                 shared.show(object, self.cut.edition, origin);
                 self.pass(state, &version);
             }
-            Event::Gone(object) => {
+            WatchEvent::Gone(object) => {
                 let version = object.metadata.resource_version.clone();
                 shared.delete(object);
                 self.pass(state, &version);
             }
-            Event::Bookmark { version, end } => {
+            WatchEvent::Bookmark { version, end } => {
                 let number = version.parse().unwrap_or(0);
                 if let (Some(at_least), true) = (self.listing, end) {
                     if number < at_least {
@@ -301,9 +301,11 @@ impl OpenWatch<'_> {
                     state.reached(&version);
                 }
             }
-            Event::Error(error) if error.code() == Some(410) => return Some(StreamEnd::Expired),
-            Event::Error(error) => return Some(StreamEnd::Failed(error)),
-            Event::Unknown => {}
+            WatchEvent::Error(error) if error.code() == Some(410) => {
+                return Some(StreamEnd::Expired);
+            }
+            WatchEvent::Error(error) => return Some(StreamEnd::Failed(error)),
+            WatchEvent::Unknown => {}
         }
         None
     }

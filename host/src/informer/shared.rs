@@ -74,7 +74,7 @@ impl SharedInformer {
         }
     }
 
-    /// From now on `heard` is told of every change, and first of all that is there: once everything was
+    /// From now on `handler` is told of every change, and first of all that is there: once everything was
     /// listed with `fields`. A share of the store counts on `account`.
     pub(super) fn join(
         &self,
@@ -250,7 +250,7 @@ impl SharedInformer {
         store.cut()
     }
 
-    /// The list is not good.
+    /// The list was broken off.
     pub(super) fn drop_list(&self) {
         self.store.lock().drop_list();
     }

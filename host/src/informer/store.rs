@@ -179,7 +179,7 @@ impl Store {
         });
     }
 
-    /// The list is not good. What it has shown stays: it was newer than what was there.
+    /// The list was broken off. What it has shown stays: it was newer than what was there.
     pub(super) fn drop_list(&mut self) {
         self.listing = None;
     }

@@ -47,7 +47,7 @@ fn bytes(text: &str) -> Option<u64> {
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        let wrong = || Error::custom(format!("{text:?} is no quantity of bytes, such as 64Mi"));
+        let wrong = || Error::custom(format!("{text:?} is not a quantity of bytes, such as 64Mi"));
         bytes(&text).map(Self).ok_or_else(wrong)
     }
 }
@@ -59,7 +59,11 @@ impl<'de> Deserialize<'de> for Time {
             .parse::<kube::core::Duration>()
             .ok()
             .filter(|time| !time.is_negative());
-        let wrong = || Error::custom(format!("{text:?} is no duration, such as 500ms or 1h30m"));
+        let wrong = || {
+            Error::custom(format!(
+                "{text:?} is not a duration, such as 500ms or 1h30m"
+            ))
+        };
         time.map(|time| Self(time.into())).ok_or_else(wrong)
     }
 }

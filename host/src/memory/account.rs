@@ -132,8 +132,7 @@ impl Account {
     }
 
     fn rebound(&self, change: impl FnOnce(&mut VersionBounds)) {
-        let limits = self.0.limits.lock();
-        let mut limits = limits;
+        let mut limits = self.0.limits.lock();
         change(&mut limits);
         let Bounds { soft, hard } = limits.bounds();
         self.0.soft.store(soft, Ordering::Relaxed);

@@ -141,23 +141,7 @@ fn void(
             Namespaces::Only(_) => is_cluster_scoped(group, plural),
         }
     };
-    let is_void = &is_void;
-    let working = grants.iter().flat_map(|grant| {
-        // Wildcards included.
-        let groups = grant.api_groups.iter();
-        let pairs = groups
-            .flat_map(|group| {
-                let resources = grant.resources.iter();
-                resources.map(move |resource| (&**group, &**resource))
-            })
-            .filter(move |(group, resource)| !is_void(grant, group, resource));
-        pairs.map(move |(group, resource)| Grant {
-            api_groups: vec![group.to_owned()],
-            resources: vec![resource.to_owned()],
-            ..grant.clone()
-        })
-    });
-    let working = Grants(working.collect());
+    let working = working(grants, &is_void);
     let mut problems = Vec::new();
     for (index, grant) in grants.iter().enumerate() {
         for (group, resource) in grant.pairs() {
@@ -174,16 +158,6 @@ fn void(
                     description.kind
                 )
             };
-            let needs = description.needs.iter();
-            let mut needs = needs
-                .filter(|need| (&*need.group, &*need.resource) == (group, resource))
-                .flat_map(|need| need.verbs.iter().map(move |verb| (need, verb)));
-            let is_open = |(need, verb): (&Need, &String)| {
-                let is_covered = |grants: &Grants| {
-                    grants.cover_need(verb, &need.group, &need.resource, &need.names)
-                };
-                is_covered(grants) && !is_covered(&working)
-            };
             let verbs: Vec<&str> = grant.verbs.iter().map(String::as_str).collect();
             let write = Grant {
                 resource_names: grant.resource_names.clone(),
@@ -192,12 +166,49 @@ fn void(
             problems.push(GrantProblem {
                 grant: Some(index),
                 what,
-                refuses: needs.any(is_open),
+                refuses: needs_more(description, (group, resource), grants, &working),
                 write: Some(write),
             });
         }
     }
     problems
+}
+
+/// The grants without those that are void, each for one resource of one group. Wildcards are included.
+fn working(grants: &Grants, is_void: &dyn Fn(&Grant, &str, &str) -> bool) -> Grants {
+    let working = grants.iter().flat_map(|grant| {
+        let groups = grant.api_groups.iter();
+        let pairs = groups
+            .flat_map(|group| {
+                let resources = grant.resources.iter();
+                resources.map(move |resource| (&**group, &**resource))
+            })
+            .filter(move |(group, resource)| !is_void(grant, group, resource));
+        pairs.map(move |(group, resource)| Grant {
+            api_groups: vec![group.to_owned()],
+            resources: vec![resource.to_owned()],
+            ..grant.clone()
+        })
+    });
+    Grants(working.collect())
+}
+
+/// Whether the plugin needs something of a resource that `grants` cover, and the `working` ones of them do not.
+fn needs_more(
+    description: &Description,
+    resource: (&str, &str),
+    grants: &Grants,
+    working: &Grants,
+) -> bool {
+    let needs = description.needs.iter();
+    let mut needs = needs
+        .filter(|need| (&*need.group, &*need.resource) == resource)
+        .flat_map(|need| need.verbs.iter().map(move |verb| (need, verb)));
+    needs.any(|(need, verb): (&Need, &String)| {
+        let is_covered =
+            |grants: &Grants| grants.cover_need(verb, &need.group, &need.resource, &need.names);
+        is_covered(grants) && !is_covered(working)
+    })
 }
 
 /// Kinds that the plugin may create, but nowhere where its primary can own them.
@@ -212,13 +223,6 @@ fn children(
     }
     let kind = &description.kind;
     let watched = grants.watch_scope(primary.group, primary.plural, None);
-    let is_home = |grant: &Grant| match (&grant.namespaces, &watched) {
-        (Namespaces::All | Namespaces::SameAsPrimary, _) => true,
-        (Namespaces::Only(_), Scope::All) => false,
-        (Namespaces::Only(names), Scope::Namespaces(home)) => {
-            home.iter().any(|name| names.contains(name))
-        }
-    };
     let mut problems: Vec<GrantProblem> = Vec::new();
     for (index, grant) in grants.iter().enumerate().filter(|(_, grant)| {
         let creates = grant.verbs.iter().any(|verb| verb == "create");
@@ -235,10 +239,7 @@ fn children(
                 );
                 (what, None)
             } else {
-                let mut same = grants
-                    .iter()
-                    .filter(|other| other.names("create", group, resource, None));
-                if same.any(is_home) {
+                if is_creatable_at_home(grants, (group, resource), &watched) {
                     continue;
                 }
                 let what = format!(
@@ -246,10 +247,8 @@ fn children(
                 );
                 let verbs: Vec<&str> = grant.verbs.iter().map(String::as_str).collect();
                 let namespaces = Namespaces::SameAsPrimary;
-                (
-                    what,
-                    Some(Grant::suggested(group, &[resource], &verbs, namespaces)),
-                )
+                let write = Grant::suggested(group, &[resource], &verbs, namespaces);
+                (what, Some(write))
             };
             if problems.iter().all(|held| held.what != what) {
                 problems.push(GrantProblem {
@@ -262,6 +261,21 @@ fn children(
         }
     }
     problems
+}
+
+/// Whether some grant lets the plugin create objects of a resource where its primaries are `watched`.
+fn is_creatable_at_home(grants: &Grants, (group, resource): (&str, &str), watched: &Scope) -> bool {
+    let is_home = |grant: &Grant| match (&grant.namespaces, watched) {
+        (Namespaces::All | Namespaces::SameAsPrimary, _) => true,
+        (Namespaces::Only(_), Scope::All) => false,
+        (Namespaces::Only(names), Scope::Namespaces(home)) => {
+            home.iter().any(|name| names.contains(name))
+        }
+    };
+    let mut same = grants
+        .iter()
+        .filter(|grant| grant.names("create", group, resource, None));
+    same.any(is_home)
 }
 
 /// `deployments.apps`, or `deployments.apps/scale`.

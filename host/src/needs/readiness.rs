@@ -17,12 +17,12 @@ pub struct Readiness {
 
 impl Readiness {
     /// The verdict about a plugin with these `grants`.
-    pub fn of(description: &Description, grants: &Grants, places: &CoverageQuery<'_>) -> Self {
-        let scope = places.is_cluster_scoped;
+    pub fn of(description: &Description, grants: &Grants, coverage: &CoverageQuery<'_>) -> Self {
+        let scope = coverage.is_cluster_scoped;
         Self {
             missing: description.missing(grants),
-            to_grant: wanted(description, grants, places),
-            problems: problems(description, grants, &places.primary, scope),
+            to_grant: wanted(description, grants, coverage),
+            problems: problems(description, grants, &coverage.primary, scope),
         }
     }
 
@@ -53,7 +53,7 @@ impl Readiness {
 
 /// That a plugin lacks grants, behind its name.
 pub fn lacks(missing: &[String]) -> String {
-    format!("needs what is not granted: {}", missing.join("; "))
+    format!("needs access that is not granted: {}", missing.join("; "))
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
             description.needs.extend(more.needs);
         }
         let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
-        let places = CoverageQuery {
+        let coverage = CoverageQuery {
             primary: PrimaryKind {
                 group: "x.dev",
                 plural: "xes",
@@ -78,7 +78,7 @@ mod tests {
             },
             is_cluster_scoped: &|_, plural| plural == "nodes",
         };
-        Readiness::of(&description, &Grants::new(grants).unwrap(), &places)
+        Readiness::of(&description, &Grants::new(grants).unwrap(), &coverage)
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
                 vec![create],
                 all(&[primary]),
                 Some(
-                    "needs what is not granted: create configmaps; add - { apiGroups: [\"\"], resources: [configmaps], verbs: [create] }",
+                    "needs access that is not granted: create configmaps; add - { apiGroups: [\"\"], resources: [configmaps], verbs: [create] }",
                 ),
                 0,
                 0,
@@ -106,7 +106,7 @@ mod tests {
                 vec![create, leases],
                 all(&[primary, maps]),
                 Some(
-                    "needs what is not granted: get leases.coordination.k8s.io; some of this access is never granted: leases",
+                    "needs access that is not granted: get leases.coordination.k8s.io; some of this access is never granted: leases",
                 ),
                 0,
                 0,

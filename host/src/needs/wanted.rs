@@ -19,14 +19,14 @@ pub struct CoverageQuery<'a> {
 pub fn wanted(
     description: &Description,
     grants: &Grants,
-    places: &CoverageQuery<'_>,
+    coverage: &CoverageQuery<'_>,
 ) -> Result<Vec<Grant>, String> {
     let open = description.needs.iter().filter_map(|need| {
         let verbs = need.open(grants);
         if verbs.is_empty() {
             return None;
         }
-        let namespaces = places.of(need, grants);
+        let namespaces = coverage.of(need, grants);
         let suggested = Grant::suggested(&need.group, &[&need.resource], &verbs, namespaces);
         Some(Grant {
             resource_names: need.names.clone(),
@@ -102,7 +102,7 @@ mod tests {
         };
         let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
         let grants = Grants::new(grants).unwrap();
-        let places = CoverageQuery {
+        let coverage = CoverageQuery {
             primary: PrimaryKind {
                 group: "x.dev",
                 plural: "xes",
@@ -111,7 +111,7 @@ mod tests {
             // The project defines it.
             is_cluster_scoped: &|_, plural| ["wholes", "parts"].contains(&plural),
         };
-        entries(&wanted(&description, &grants, &places).unwrap())
+        entries(&wanted(&description, &grants, &coverage).unwrap())
     }
 
     #[test]
@@ -137,11 +137,11 @@ mod tests {
             needs: vec![need("", "configmaps", &["create"]), leases],
             ..Description::asking("", "configmaps", &[])
         };
-        let places = CoverageQuery {
+        let coverage = CoverageQuery {
             primary: PrimaryKind::known("x.dev", "xes"),
             is_cluster_scoped: &|_, _| false,
         };
-        let never = wanted(&description, &Grants::default(), &places).unwrap_err();
+        let never = wanted(&description, &Grants::default(), &coverage).unwrap_err();
         assert!(never.starts_with("leases"), "{never}");
         assert!(never.contains("a plugin is never given that"), "{never}");
         assert!(!never.contains("configmaps"), "{never}");

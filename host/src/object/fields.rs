@@ -24,7 +24,7 @@ enum PathStep {
 /// A path that is not of the simple form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no simple JSONPath such as .spec.replicas, .data['app.conf'] or .spec.containers[*].image"
+    "{0:?} is not a simple JSONPath such as .spec.replicas, .data['app.conf'] or .spec.containers[*].image"
 )]
 pub struct BadPath(String);
 

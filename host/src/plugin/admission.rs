@@ -84,7 +84,9 @@ pub enum Refused {
     )]
     Import(String),
     /// It is somebody else's component.
-    #[error("the component does not export {CONTROLLER}@0.1.0, so it is no controller plugin{0}")]
+    #[error(
+        "the component does not export {CONTROLLER}@0.1.0, so it is not a controller plugin{0}"
+    )]
     NoController(String),
     /// Names fit, types do not.
     #[error("the component does not fit the contract windlass:plugin@0.1.0: {0}")]

@@ -138,7 +138,7 @@ impl Measurements {
         value: f64,
     ) -> Result<(), DropReason> {
         if !value.is_finite() {
-            return Err("it is no number");
+            return Err("it is not a finite number");
         }
         if kind == MetricKind::Counter && value < 0.0 {
             return Err("a counter does not go down");
@@ -170,17 +170,30 @@ impl Measurements {
             self.series += 1;
         }
         let number = family.series.entry(labels);
-        let number = number.or_insert_with(|| match kind {
-            MetricKind::Counter | MetricKind::Gauge => Number::One(0.0),
-            MetricKind::Histogram => Number::Many {
+        let number = number.or_insert_with(|| Number::zero(kind));
+        number.record(kind, value);
+        Ok(())
+    }
+}
+
+impl Number {
+    /// That of a new series.
+    fn zero(kind: MetricKind) -> Self {
+        match kind {
+            MetricKind::Counter | MetricKind::Gauge => Self::One(0.0),
+            MetricKind::Histogram => Self::Many {
                 sum: 0.0,
                 counts: [0; BUCKETS.len() + 1],
             },
-        });
-        match number {
-            Number::One(held) if kind == MetricKind::Gauge => *held = value,
-            Number::One(held) => *held += value,
-            Number::Many { sum, counts } => {
+        }
+    }
+
+    /// Sets, adds or observes `value`, as the kind has it.
+    fn record(&mut self, kind: MetricKind, value: f64) {
+        match self {
+            Self::One(held) if kind == MetricKind::Gauge => *held = value,
+            Self::One(held) => *held += value,
+            Self::Many { sum, counts } => {
                 *sum += value;
                 let bucket = BUCKETS.iter().take_while(|bound| value > **bound).count();
                 if let Some(count) = counts.get_mut(bucket) {
@@ -188,7 +201,6 @@ impl Measurements {
                 }
             }
         }
-        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use wasmtime::{Config, WasmFeatures as Flag};
 
 /// A WebAssembly proposal, and whether components may use it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Proposal {
+pub(super) struct WasmProposal {
     /// Its name in the standard.
     pub(super) name: &'static str,
     flag: Flag,
@@ -17,8 +17,8 @@ pub(super) struct Proposal {
     pub(super) reason: &'static str,
 }
 
-const fn allowed(name: &'static str, flag: Flag, reason: &'static str) -> Proposal {
-    Proposal {
+const fn allowed(name: &'static str, flag: Flag, reason: &'static str) -> WasmProposal {
+    WasmProposal {
         name,
         flag,
         allowed: true,
@@ -26,8 +26,8 @@ const fn allowed(name: &'static str, flag: Flag, reason: &'static str) -> Propos
     }
 }
 
-const fn refused(name: &'static str, flag: Flag, reason: &'static str) -> Proposal {
-    Proposal {
+const fn refused(name: &'static str, flag: Flag, reason: &'static str) -> WasmProposal {
+    WasmProposal {
         name,
         flag,
         allowed: false,
@@ -44,7 +44,7 @@ const ASYNC: &str =
     "wasmtime is built without component-model async, and the contract has no async functions";
 
 /// Every proposal.
-pub(super) const PROPOSALS: &[Proposal] = &[
+pub(super) const PROPOSALS: &[WasmProposal] = &[
     allowed(
         "mutable-global",
         Flag::MUTABLE_GLOBAL,
@@ -178,7 +178,7 @@ pub(super) fn features() -> Flag {
 }
 
 /// The refused proposal that a validator misses.
-pub(super) fn refused_by(missing: Flag) -> Option<&'static Proposal> {
+pub(super) fn refused_by(missing: Flag) -> Option<&'static WasmProposal> {
     let mut refused = PROPOSALS.iter().filter(|proposal| !proposal.allowed);
     refused.find(|proposal| missing.intersects(proposal.flag))
 }
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn the_list_names_every_proposal_once() {
         let mut named = Flag::empty();
-        for Proposal {
+        for WasmProposal {
             name, flag, reason, ..
         } in PROPOSALS
         {

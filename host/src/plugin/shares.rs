@@ -387,6 +387,7 @@ mod tests {
         // Half a second of the old limit would be 512 bytes.
         clock.sleep(Duration::from_millis(500)).await;
         assert_eq!(new.log(64 << 10), Logged::Yes);
+        assert!(requests(&new) > 1);
         drop(old);
         assert_eq!(shares.slots.limits_of(&name), Some((90, 2)));
     }

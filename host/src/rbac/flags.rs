@@ -9,7 +9,7 @@ use crate::flags::{ObjectFormat, dns_label, dns_subdomain};
 /// Print the roles that the grants of a config folder need.
 #[derive(Debug, Args)]
 pub struct RbacFlags {
-    /// Folder with Plugin documents (*.yaml) and their components (*.wasm, *.wasm.gz)
+    /// Folder with Plugin documents (*.yaml, *.yml) and their components (*.wasm, *.wasm.gz)
     #[arg(long, env = "WINDLASS_CONFIG", value_name = "DIR")]
     pub config: PathBuf,
     /// Namespace of the service account that the host runs as

@@ -15,7 +15,7 @@ use crate::telemetry::TraceFlags;
 /// Run every plugin of a config folder against a cluster.
 #[derive(Debug, Args)]
 pub struct RunFlags {
-    /// Folder with Plugin documents (*.yaml) and their components (*.wasm, *.wasm.gz)
+    /// Folder with Plugin documents (*.yaml, *.yml) and their components (*.wasm, *.wasm.gz)
     #[arg(long, env = "WINDLASS_CONFIG", value_name = "DIR")]
     pub config: PathBuf,
     /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]

@@ -19,7 +19,7 @@ pub(super) fn wrong_key(key: &str) -> Option<String> {
             return said("has a prefix of more than 253 characters");
         }
         Some(prefix) if !prefix.split('.').all(is_dns_label) => {
-            return said("has a prefix that is no DNS subdomain such as example.com");
+            return said("has a prefix that is not a DNS subdomain such as example.com");
         }
         Some(_) | None => {}
     }

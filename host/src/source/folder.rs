@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::component::read_file;
 use super::files::FileCache;
 use crate::digest::{Digest, digest};
-use crate::manifest::{self, Plugin};
+use crate::manifest::{self, PluginDocument};
 use crate::seams::Notice;
 
 /// A larger document is refused unread.
@@ -23,7 +23,7 @@ const LARGEST_DOCUMENT: u64 = 1 << 20;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     /// The document.
-    pub document: Plugin,
+    pub document: PluginDocument,
     /// The text of the file that holds the document, and perhaps others.
     pub text: Arc<str>,
     /// The digest of the component, or why there is none.
@@ -34,7 +34,7 @@ pub struct Candidate {
 
 impl Candidate {
     /// A plugin whose component is at hand, whatever file its document names.
-    pub fn new(document: Plugin, text: Arc<str>, component: Arc<[u8]>) -> Self {
+    pub fn new(document: PluginDocument, text: Arc<str>, component: Arc<[u8]>) -> Self {
         Self {
             component: Ok(digest(&component)),
             in_memory: Some(component),
@@ -45,7 +45,7 @@ impl Candidate {
 
     /// A plugin whose component lies where its document says.
     pub(crate) fn of_files(
-        document: Plugin,
+        document: PluginDocument,
         text: Arc<str>,
         component: Result<Digest, String>,
     ) -> Self {
@@ -101,7 +101,7 @@ pub struct Folder {
 #[derive(Clone)]
 struct Documents {
     text: Arc<str>,
-    plugins: Result<Vec<Plugin>, String>,
+    plugins: Result<Vec<PluginDocument>, String>,
 }
 
 /// Reads a folder again and again, and of its files what has changed.
@@ -187,7 +187,7 @@ impl FolderReader {
 
     fn judge(&mut self, documents: BTreeMap<PathBuf, Documents>, now: Instant) -> Folder {
         let mut problems = Vec::new();
-        let mut by_name: BTreeMap<String, Vec<(Plugin, Arc<str>)>> = BTreeMap::new();
+        let mut by_name: BTreeMap<String, Vec<(PluginDocument, Arc<str>)>> = BTreeMap::new();
         for (file, Documents { text, plugins }) in documents {
             match plugins {
                 Ok(plugins) => plugins.into_iter().for_each(|plugin| {
@@ -235,7 +235,7 @@ impl FolderReader {
     }
 }
 
-fn declared_twice(name: &str, same: &[(Plugin, Arc<str>)]) -> FileProblem {
+fn declared_twice(name: &str, same: &[(PluginDocument, Arc<str>)]) -> FileProblem {
     let files: Vec<PathBuf> = same.iter().map(|(plugin, _)| plugin.file.clone()).collect();
     let places = files.iter().map(|file| file.display().to_string());
     let places = places.collect::<Vec<_>>().join(", ");
@@ -302,11 +302,11 @@ fn component_digest(file: &Path) -> Result<Digest, String> {
 ///
 /// # Errors
 /// Why it cannot be read, naming document and file.
-pub fn read_component(plugin: &Plugin) -> Result<Vec<u8>, String> {
+pub fn read_component(plugin: &PluginDocument) -> Result<Vec<u8>, String> {
     read_file(&plugin.component).map_err(|why| blame(plugin, &why))
 }
 
-fn blame(plugin: &Plugin, why: &str) -> String {
+fn blame(plugin: &PluginDocument, why: &str) -> String {
     let (document, file) = (plugin.file.display(), plugin.component.display());
     format!("{document}: spec.source.file: {file}: {why}")
 }

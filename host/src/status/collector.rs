@@ -112,57 +112,19 @@ impl StatusCollector {
     fn plugin(&self, name: &str, meters: &PluginMetrics) -> PluginStatus {
         let (stage, waiting, history) = (meters.stage(), meters.waiting(), meters.history());
         let about = meters.about();
-        let records = self.records.all_of(name);
-        let handle = self.handles.of(name);
-        let limits = handle.map(|handle| handle.limits());
-        let memory_limit = limits.map(|limits| u64::try_from(limits.memory).unwrap_or(u64::MAX));
-        let refused = meters.refusal();
-        let now = self.clock.wall();
-        let is_recent = |record: &&Arc<Record>| now.duration_since(record.began) < RECENT;
-        let sum = |of: fn(&Interval) -> u32| history.iter().map(|step| u64::from(of(step))).sum();
         let known = WarningInput {
-            refused: refused.as_deref().map(|why| clean(why, TEXT)),
-            is_quarantined: meters.is_quarantined(),
-            slowed_down: match &stage {
-                PluginStage::SlowedDown(why) => Some(clean(why, TEXT)),
-                PluginStage::Loading
-                | PluginStage::Refused(_)
-                | PluginStage::Quarantined(_)
-                | PluginStage::Waiting(_)
-                | PluginStage::Syncing
-                | PluginStage::StandingBy
-                | PluginStage::Running => None,
-            },
             waiting,
-            hot_loops: sum(|step| step.hot_loops),
-            throttled: Duration::from_millis(sum(|step| step.throttled_ms)),
-            log_lines: sum(|step| step.log_lines),
-            events: sum(|step| step.events),
-            memory_limit,
-            cpu_limit: limits.map(|limits| limits.cpu),
             kind: about.as_ref().map(|about| about.kind.clone()),
-            recent: records.iter().filter(is_recent).cloned().collect(),
-            trouble: self.records.of(name).trouble(),
-            records,
+            ..self.warning_input(name, meters, &stage, &history)
         };
         let reconciles = meters.reconciles();
         let mut took: Vec<Duration> = known.records.iter().map(|record| record.took).collect();
         took.sort_unstable();
         let minute = history.iter().rev().take(12);
-        let message = match &stage {
-            PluginStage::Refused(why)
-            | PluginStage::Quarantined(why)
-            | PluginStage::Waiting(why)
-            | PluginStage::SlowedDown(why) => Some(clean(why, TEXT)),
-            PluginStage::Loading
-            | PluginStage::Syncing
-            | PluginStage::StandingBy
-            | PluginStage::Running => None,
-        };
         PluginStatus {
             name: name.to_owned(),
             state: stage.label().to_owned(),
-            message,
+            message: stage_message(&stage),
             version: about.as_ref().map(|about| about.version.clone()),
             digest: about.as_ref().map(|about| about.digest.clone()),
             reconciles_api_version: reconciles
@@ -184,11 +146,65 @@ impl StatusCollector {
                 p99_us: micros(percentile(&took, 99)),
             },
             memory_peak: meters.memory.get(),
-            memory_limit,
+            memory_limit: known.memory_limit,
             cpu_seconds: meters.cpu.get(),
             sparkline: history.iter().map(|step| step.passes).collect(),
             warnings: warnings(&known),
         }
+    }
+
+    /// What warnings are found in: what is recorded of a plugin, and counted in its `history`.
+    fn warning_input(
+        &self,
+        name: &str,
+        meters: &PluginMetrics,
+        stage: &PluginStage,
+        history: &[Interval],
+    ) -> WarningInput {
+        let records = self.records.all_of(name);
+        let limits = self.handles.of(name).map(|handle| handle.limits());
+        let refused = meters.refusal();
+        let now = self.clock.wall();
+        let is_recent = |record: &&Arc<Record>| now.duration_since(record.began) < RECENT;
+        let sum = |of: fn(&Interval) -> u32| history.iter().map(|step| u64::from(of(step))).sum();
+        WarningInput {
+            refused: refused.as_deref().map(|why| clean(why, TEXT)),
+            is_quarantined: meters.is_quarantined(),
+            slowed_down: match stage {
+                PluginStage::SlowedDown(why) => Some(clean(why, TEXT)),
+                PluginStage::Loading
+                | PluginStage::Refused(_)
+                | PluginStage::Quarantined(_)
+                | PluginStage::Waiting(_)
+                | PluginStage::Syncing
+                | PluginStage::StandingBy
+                | PluginStage::Running => None,
+            },
+            hot_loops: sum(|step| step.hot_loops),
+            throttled: Duration::from_millis(sum(|step| step.throttled_ms)),
+            log_lines: sum(|step| step.log_lines),
+            events: sum(|step| step.events),
+            memory_limit: limits.map(|limits| u64::try_from(limits.memory).unwrap_or(u64::MAX)),
+            cpu_limit: limits.map(|limits| limits.cpu),
+            recent: records.iter().filter(is_recent).cloned().collect(),
+            trouble: self.records.of(name).trouble(),
+            records,
+            ..WarningInput::default()
+        }
+    }
+}
+
+/// Why a plugin is at its stage, if that needs an explanation.
+fn stage_message(stage: &PluginStage) -> Option<String> {
+    match stage {
+        PluginStage::Refused(why)
+        | PluginStage::Quarantined(why)
+        | PluginStage::Waiting(why)
+        | PluginStage::SlowedDown(why) => Some(clean(why, TEXT)),
+        PluginStage::Loading
+        | PluginStage::Syncing
+        | PluginStage::StandingBy
+        | PluginStage::Running => None,
     }
 }
 

@@ -133,7 +133,7 @@ fn not_granted(known: &WarningInput) -> WarningText {
 fn hot_loop(known: &WarningInput) -> WarningText {
     let times = known.hot_loops;
     (times > 0).then(|| {
-        let text = format!("{times} fields were rewritten again and again in the last ten minutes: look at the Events HotLoop for which, and for another writer");
+        let text = format!("the same fields or objects were written again and again, {times} times in the last ten minutes: the Events HotLoop name them, and another writer");
         ("HotLoop", text)
     })
 }
@@ -239,3 +239,6 @@ fn writes_status(known: &WarningInput) -> WarningText {
         ("WritesStatusEachTime", text)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,11 +12,17 @@ impl<T> Default for LogOnce<T> {
 
 impl<T: PartialEq> LogOnce<T> {
     /// Whether `news` is to be logged: it is not what was logged last.
+    #[must_use]
     pub fn is_new(&mut self, news: T) -> bool {
         let news = Some(news);
         let is_new = self.0 != news;
         self.0 = news;
         is_new
+    }
+
+    /// `news` is logged by somebody else.
+    pub fn set(&mut self, news: T) {
+        self.0 = Some(news);
     }
 
     /// All is well: whatever comes is new.
@@ -38,5 +44,7 @@ mod tests {
         }
         once.clear();
         assert!(once.is_new("a"));
+        once.set("b");
+        assert!(!once.is_new("b"));
     }
 }

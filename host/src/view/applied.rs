@@ -41,9 +41,9 @@ impl Applies {
         &self,
         resource: &Resource,
         key: &Key,
-        slot: &FieldOwner,
+        owner: &FieldOwner,
     ) -> Option<&Applied> {
-        let by = tag(slot);
+        let by = tag(owner);
         let mut all = self.held.get(resource)?.get(key)?.iter();
         all.find(|held| held.by == by)
     }
@@ -90,13 +90,13 @@ impl Applies {
 }
 
 impl Applied {
-    /// The apply of `intent` by the manager of `slot`, which the server answered with `object`.
-    pub fn new(intent: [u8; 32], slot: &FieldOwner, object: &Object) -> Self {
+    /// The apply of `intent` by the manager of `owner`, which the server answered with `object`.
+    pub fn new(intent: [u8; 32], owner: &FieldOwner, object: &Object) -> Self {
         Self {
-            by: tag(slot),
+            by: tag(owner),
             what: what(&intent, object),
             version: object.metadata.version(),
-            owned: owned(slot, object),
+            owned: owned(owner, object),
         }
     }
 
@@ -104,18 +104,18 @@ impl Applied {
     pub(super) fn still_holds(
         &self,
         intent: &[u8; 32],
-        slot: &FieldOwner,
+        owner: &FieldOwner,
         object: &Object,
     ) -> bool {
         let same_version = self.version != 0 && self.version == object.metadata.version();
-        let same_fields = || self.owned.is_some() && self.owned == owned(slot, object);
+        let same_fields = || self.owned.is_some() && self.owned == owned(owner, object);
         self.what == what(intent, object) && (same_version || same_fields())
     }
 }
 
-/// Whether an apply by the manager of `slot` has changed nothing from `before` to `after`, as far as is known.
-pub(super) fn is_idle(slot: &FieldOwner, before: &Object, after: &Object) -> bool {
-    let (held, holds) = (owned(slot, before), owned(slot, after));
+/// Whether an apply by the manager of `owner` has changed nothing from `before` to `after`, as far as is known.
+pub(super) fn is_idle(owner: &FieldOwner, before: &Object, after: &Object) -> bool {
+    let (held, holds) = (owned(owner, before), owned(owner, after));
     before.metadata.uid == after.metadata.uid && held.is_some() && held == holds
 }
 
@@ -160,9 +160,9 @@ mod tests {
 
     #[test]
     fn an_apply_holds_until_what_its_manager_owns_changes() {
-        let slot = ("windlass/p".to_owned(), ApplyScope::Rest);
+        let owner = ("windlass/p".to_owned(), ApplyScope::Rest);
         let then = object("1", "u", "windlass/p", "d");
-        let applied = Applied::new(INTENT, &slot, &then);
+        let applied = Applied::new(INTENT, &owner, &then);
         let rows = [
             (object("2", "u", "windlass/p", "d"), true),
             (object("2", "u", "windlass/p", "e"), false),
@@ -172,33 +172,33 @@ mod tests {
             (object("1", "u", "windlass/q", "d"), true),
         ];
         for (now, holds) in rows {
-            assert_eq!(applied.still_holds(&INTENT, &slot, &now), holds, "{now:?}");
+            assert_eq!(applied.still_holds(&INTENT, &owner, &now), holds, "{now:?}");
             assert!(
-                !applied.still_holds(&[8; 32], &slot, &now),
+                !applied.still_holds(&[8; 32], &owner, &now),
                 "another intent never holds"
             );
         }
         let unknown = object("1", "u", "kubectl", "d");
-        let applied = Applied::new(INTENT, &slot, &unknown);
+        let applied = Applied::new(INTENT, &owner, &unknown);
         let later = object("2", "u", "kubectl", "d");
-        assert!(!applied.still_holds(&INTENT, &slot, &later));
+        assert!(!applied.still_holds(&INTENT, &owner, &later));
     }
 
     #[test]
     fn the_last_apply_of_each_manager_is_known_until_the_object_goes() {
         let resource = resource();
         let key = |name: &str| Key::new(Some("home"), name);
-        let slot = |apply_scope| ("windlass/p".to_owned(), apply_scope);
-        let (rest, status) = (slot(ApplyScope::Rest), slot(ApplyScope::Status));
-        let applied = |slot: &FieldOwner, version: &str| {
-            Applied::new(INTENT, slot, &object(version, "u", "windlass/p", "d"))
+        let owner = |apply_scope| ("windlass/p".to_owned(), apply_scope);
+        let (rest, status) = (owner(ApplyScope::Rest), owner(ApplyScope::Status));
+        let applied = |owner: &FieldOwner, version: &str| {
+            Applied::new(INTENT, owner, &object(version, "u", "windlass/p", "d"))
         };
         let mut all = Applies::default();
         all.insert(&resource, &key("a"), applied(&rest, "1"));
         all.insert(&resource, &key("a"), applied(&status, "2"));
         all.insert(&resource, &key("a"), applied(&rest, "3"));
-        let version = |all: &Applies, slot| {
-            let last = all.last(&resource, &key("a"), slot)?;
+        let version = |all: &Applies, owner| {
+            let last = all.last(&resource, &key("a"), owner)?;
             Some(last.version)
         };
         assert_eq!(version(&all, &rest), Some(3));
@@ -212,11 +212,11 @@ mod tests {
 
     #[test]
     fn what_has_gone_is_remembered_up_to_a_number() {
-        let (resource, slot) = (resource(), ("m".to_owned(), ApplyScope::Rest));
+        let (resource, owner) = (resource(), ("m".to_owned(), ApplyScope::Rest));
         let mut all = Applies::default();
         for number in 0..=MOST_GONE {
             let key = Key::new(None, &number.to_string());
-            let applied = Applied::new(INTENT, &slot, &object("1", "u", "m", "d"));
+            let applied = Applied::new(INTENT, &owner, &object("1", "u", "m", "d"));
             all.insert(&resource, &key, applied);
             all.forget(&resource, &key);
         }

@@ -96,8 +96,8 @@ impl View {
                 sides.flat_map(|object| managers(object.owned())).collect()
             }
         };
-        let woken = bug!(OldOwnersAreNotWoken, old, old.filter(|_| new.is_none()));
-        let sides = [woken, new].into_iter().flatten();
+        let before = bug!(OldOwnersAreNotWoken, old, old.filter(|_| new.is_none()));
+        let sides = [before, new].into_iter().flatten();
         self.authors_by(&concerned, sides)
     }
 

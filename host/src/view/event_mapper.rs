@@ -37,12 +37,12 @@ impl EventMapper {
             return Vec::new();
         }
         let old = change.old.as_ref();
-        let woken = bug!(
+        let before = bug!(
             OldOwnersAreNotWoken,
             old,
             old.filter(|_| change.new.is_none())
         );
-        let sides = [woken, change.new.as_ref()];
+        let sides = [before, change.new.as_ref()];
         let mut keys: Vec<Key> = Vec::new();
         for object in sides.into_iter().flatten() {
             keys.extend(self.concerned(resource, object));

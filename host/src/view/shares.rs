@@ -124,8 +124,7 @@ impl View {
     }
 
     pub(super) fn finalizer_informers(&self) -> Vec<Arc<Subscription>> {
-        let unselected = self.with_finalizer.read();
-        unselected.clone()
+        self.with_finalizer.read().clone()
     }
 
     /// Whether the informers answer for all of `namespace`, or everywhere.

@@ -137,11 +137,11 @@ impl Write {
         }
     }
 
-    /// The API server answered an apply by the manager of `slot`. One that changed nothing carries the version
+    /// The API server answered an apply by the manager of `owner`. One that changed nothing carries the version
     /// of what somebody else did: that is news, also to the author, and no echo will come.
-    pub fn applied(mut self, object: &Object, slot: &FieldOwner, sent: &SentWrite<'_>) {
+    pub fn applied(mut self, object: &Object, owner: &FieldOwner, sent: &SentWrite<'_>) {
         let idle = match &self.before {
-            Before::There(before) => is_idle(slot, before, object),
+            Before::There(before) => is_idle(owner, before, object),
             Before::Absent | Before::Unknown => false,
         };
         if !idle {

@@ -201,7 +201,7 @@ impl PluginAnswer {
             .map(|record| PassAnswer::of(record, ago(record)));
         let reason = judge(state, live);
         let held = match &state.cache {
-            CacheState::There(held) | CacheState::Unselected(held) => Some(held),
+            CacheState::There(held) | CacheState::WithFinalizer(held) => Some(held),
             CacheState::NotWatched | CacheState::Absent => None,
         };
         let (version, digest) = about.map(|about| (about.version, about.digest)).unzip();

@@ -67,26 +67,10 @@ impl Finder {
             let about = meters.about();
             match self.handles.of(&plugin) {
                 Some(handle) if question.means(handle.primary()) => {
-                    let key = question.key(handle.primary());
-                    answer.object = ObjectRef::new(&handle.primary().kind, &key);
-                    let mut state = handle.state(&key);
-                    if state.stage == PluginStage::StandingBy {
-                        state.holder = meters.holder().map(|holder| clean(&holder, NAME));
-                    }
-                    let live = match asked.get(handle.primary()) {
-                        Some(live) => LiveObject::clone(live),
-                        None => self.live(handle.primary(), &key).await,
-                    };
-                    if let LiveObject::Unknown(why) = &live {
-                        answer.unasked = Some(why.clone());
-                    }
-                    asked.insert(handle.primary().clone(), live.clone());
-                    if let Some(uid) = unselected(&state.cache, &live) {
-                        state.children = handle.children(key.namespace.as_deref(), uid);
-                    }
-                    let ago = |record: &Record| self.ago(record);
-                    let said = PluginAnswer::of(&plugin, about, &state, &live, ago);
-                    answer.plugins.push(said);
+                    let about = (&*plugin, &*meters, about);
+                    let asked = &mut asked;
+                    self.ask_controller(question, &handle, about, asked, &mut answer)
+                        .await;
                 }
                 Some(handle) => {
                     answer.kinds.push(handle.primary().kind.clone());
@@ -110,11 +94,40 @@ impl Finder {
                 answer.unclear.push(said.await);
             }
         }
-        answer.kinds.sort();
-        answer.kinds.dedup();
-        answer.owners.sort();
-        answer.owners.dedup();
+        sort_once(&mut answer.kinds);
+        sort_once(&mut answer.owners);
         answer
+    }
+
+    /// Answers for a plugin that reconciles the kind. `asked` is what the API server has answered so far.
+    async fn ask_controller(
+        &self,
+        question: &Question,
+        handle: &ControllerHandle,
+        (plugin, meters, about): (&str, &PluginMetrics, Option<RunningVersion>),
+        asked: &mut BTreeMap<Resource, LiveObject>,
+        answer: &mut Explanation,
+    ) {
+        let key = question.key(handle.primary());
+        answer.object = ObjectRef::new(&handle.primary().kind, &key);
+        let mut state = handle.state(&key);
+        if state.stage == PluginStage::StandingBy {
+            state.holder = meters.holder().map(|holder| clean(&holder, NAME));
+        }
+        let live = match asked.get(handle.primary()) {
+            Some(live) => LiveObject::clone(live),
+            None => self.live(handle.primary(), &key).await,
+        };
+        if let LiveObject::Unknown(why) = &live {
+            answer.unasked = Some(why.clone());
+        }
+        asked.insert(handle.primary().clone(), live.clone());
+        if let Some(uid) = unselected(&state.cache, &live) {
+            state.children = handle.children(key.namespace.as_deref(), uid);
+        }
+        let ago = |record: &Record| self.ago(record);
+        let said = PluginAnswer::of(plugin, about, &state, &live, ago);
+        answer.plugins.push(said);
     }
 
     /// Fills in the namespace, if none is given: where there is an object of that name. Answers where there are more.
@@ -255,7 +268,9 @@ impl Finder {
         match answer {
             Ok(object) => match Object::parse(object.get()) {
                 Some(object) => LiveObject::There(object.metadata),
-                None => LiveObject::Unknown("it answered with something that is no object".into()),
+                None => {
+                    LiveObject::Unknown("it answered with something that is not an object".into())
+                }
             },
             Err(error) if error.is_not_found() => LiveObject::Absent,
             Err(error) => LiveObject::Unknown(Chain(&error).to_string()),
@@ -266,12 +281,18 @@ impl Finder {
 /// The UID of an object that is there and that the plugin does not reconcile.
 fn unselected<'a>(cache: &'a CacheState, live: &'a LiveObject) -> Option<&'a str> {
     match (cache, live) {
-        (CacheState::Absent | CacheState::Unselected(_), LiveObject::There(there)) => {
+        (CacheState::Absent | CacheState::WithFinalizer(_), LiveObject::There(there)) => {
             Some(&there.uid)
         }
-        (CacheState::Unselected(held), LiveObject::Unknown(_)) => Some(&held.uid),
+        (CacheState::WithFinalizer(held), LiveObject::Unknown(_)) => Some(&held.uid),
         _ => None,
     }
+}
+
+/// Sorts `values`, each once.
+fn sort_once<T: Ord>(values: &mut Vec<T>) {
+    values.sort();
+    values.dedup();
 }
 
 impl Question {

@@ -238,13 +238,15 @@ pub fn judge(state: &ObjectState, live: &LiveObject) -> Reason {
     match &state.cache {
         CacheState::NotWatched => Reason::NamespaceNotGranted,
         CacheState::Absent => unseen(state, live),
-        CacheState::There(held) | CacheState::Unselected(held) => watched_reason(state, held, live),
+        CacheState::There(held) | CacheState::WithFinalizer(held) => {
+            watched_reason(state, held, live)
+        }
     }
 }
 
 /// The reason, if the object carries the plugin's finalizer, stays, and is not what the plugin selects.
 fn strayed(state: &ObjectState, live: &LiveObject) -> Option<Reason> {
-    let CacheState::Unselected(held) = &state.cache else {
+    let CacheState::WithFinalizer(held) = &state.cache else {
         return None;
     };
     let now = match live {
@@ -257,7 +259,7 @@ fn strayed(state: &ObjectState, live: &LiveObject) -> Option<Reason> {
 
 /// The reason, if the object is paused, in the version that the plugin's store shows and now.
 fn paused(state: &ObjectState, live: &LiveObject) -> Option<Reason> {
-    let (CacheState::There(held) | CacheState::Unselected(held)) = &state.cache else {
+    let (CacheState::There(held) | CacheState::WithFinalizer(held)) = &state.cache else {
         return None;
     };
     let still = match live {

@@ -32,7 +32,7 @@ windlass new dba --from database.crd.yaml",
         "# Build and run the project in this folder, and again when a file is saved
 windlass dev
 
-# Exit when everything is settled, for a script
+# Exit when no object waits to be reconciled, for a script
 windlass dev --once -o json
 
 # Use a cluster instead of the embedded API server

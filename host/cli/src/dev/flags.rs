@@ -15,10 +15,10 @@ pub struct DevFlags {
     /// Projects (folders with a plugin.yaml), or components (.wasm or .wasm.gz files)
     #[arg(default_value = ".", value_name = "FOLDER | FILE.wasm")]
     pub targets: Vec<PathBuf>,
-    /// Exit when everything is settled, with exit code 1 if the last pass over an object failed
+    /// Exit when no object waits to be reconciled, with exit code 1 if the last pass over an object failed
     #[arg(long)]
     pub once: bool,
-    /// How long --once waits until everything is settled, without the time for builds
+    /// How long --once waits until no object waits to be reconciled, without the time for builds
     #[arg(long, default_value = "60s", value_parser = duration, value_name = "DURATION")]
     pub timeout: Duration,
     /// Continue if the first build fails

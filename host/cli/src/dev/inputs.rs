@@ -101,45 +101,48 @@ impl Inputs {
                 continue;
             };
             let path = entry.into_path();
-            if kind.is_dir() {
-                if path == self.folder || !self.patterns.is_empty() {
-                    held.folders.insert(path);
-                }
-                continue;
-            }
-            if self.except.contains(&path) {
-                continue;
-            }
-            let relative = path.strip_prefix(&self.folder).unwrap_or(&path);
-            let is_document = relative.components().count() == 1
-                && relative
-                    .extension()
-                    .is_some_and(|end| end == "yaml" || end == "yml");
-            let is_source = matcher
-                .matched_path_or_any_parents(relative, false)
-                .is_ignore();
-            if !is_document && !is_source {
-                continue;
-            }
-            let digest = match content(&path) {
-                Ok(digest) => digest,
-                // Who reads it is told so.
-                Err(error) if is_document && error.kind() == io::ErrorKind::InvalidInput => {
-                    digest(NOT_A_FILE.as_bytes())
-                }
-                Err(_) => continue,
-            };
-            if is_source {
-                held.sources.insert(path.clone(), digest);
-            }
-            if is_document {
-                held.documents.insert(path, digest);
+            if !kind.is_dir() {
+                self.look_at(path, &matcher, &mut held);
+            } else if path == self.folder || !self.patterns.is_empty() {
+                held.folders.insert(path);
             }
         }
         if held.folders.is_empty() {
             return Err(io::Error::other("the folder is gone"));
         }
         Ok(held)
+    }
+
+    /// Reads a file, if it belongs to the target.
+    fn look_at(&self, path: PathBuf, matcher: &Gitignore, held: &mut Held) {
+        if self.except.contains(&path) {
+            return;
+        }
+        let relative = path.strip_prefix(&self.folder).unwrap_or(&path);
+        let is_document = relative.components().count() == 1
+            && relative
+                .extension()
+                .is_some_and(|end| end == "yaml" || end == "yml");
+        let is_source = matcher
+            .matched_path_or_any_parents(relative, false)
+            .is_ignore();
+        if !is_document && !is_source {
+            return;
+        }
+        let digest = match content(&path) {
+            Ok(digest) => digest,
+            // Who reads it is told so.
+            Err(error) if is_document && error.kind() == io::ErrorKind::InvalidInput => {
+                digest(NOT_A_FILE.as_bytes())
+            }
+            Err(_) => return,
+        };
+        if is_source {
+            held.sources.insert(path.clone(), digest);
+        }
+        if is_document {
+            held.documents.insert(path, digest);
+        }
     }
 
     fn matcher(&self) -> Result<Gitignore, ignore::Error> {

@@ -15,7 +15,7 @@ use windlass_host::object::ObjectRef;
 use windlass_host::source::text_of;
 
 /// Files by their content.
-type Files = BTreeMap<PathBuf, Digest>;
+type FileDigests = BTreeMap<PathBuf, Digest>;
 
 /// The objects that were applied, by the file that holds them.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Objects {
         &mut self,
         applier: &Applier<'_>,
         teller: &Teller,
-        (before, now): (&Files, &Files),
+        (before, now): (&FileDigests, &FileDigests),
     ) -> bool {
         let mut is_refused = false;
         let mut refuse = |news: News| {
@@ -36,20 +36,7 @@ impl Objects {
             teller.print(&news);
         };
         let changed = Held::changed(before, now);
-        let (mut wanted, mut earlier) = (Vec::new(), BTreeSet::new());
-        for path in changed.iter().filter(|path| !path.ends_with(DOCUMENT)) {
-            match read(path) {
-                Ok(objects) => {
-                    earlier.extend(self.0.remove(path).into_iter().flatten());
-                    wanted.extend(objects.into_iter().map(|object| (path, object)));
-                }
-                Err(message) => refuse(News::NotApplied {
-                    file: path.display().to_string(),
-                    message,
-                }),
-            }
-        }
-        in_order(&mut wanted, |(_, wanted)| wanted);
+        let (wanted, earlier) = self.take(&changed, &mut refuse);
         let (mut definitions, mut accepted) = (Vec::new(), Vec::new());
         for (path, wanted) in wanted {
             let news = applier.apply(&wanted).await;
@@ -81,6 +68,30 @@ impl Objects {
             teller.print(&News::remains(object, teller.kubectl()));
         }
         is_refused
+    }
+
+    /// Reads the files that have changed: the objects that they hold now, in the order to apply them, and those that they
+    /// held earlier, which are taken out.
+    fn take<'a>(
+        &mut self,
+        changed: &'a [PathBuf],
+        refuse: &mut impl FnMut(News),
+    ) -> (Vec<(&'a PathBuf, Wanted)>, BTreeSet<ObjectRef>) {
+        let (mut wanted, mut earlier) = (Vec::new(), BTreeSet::new());
+        for path in changed.iter().filter(|path| !path.ends_with(DOCUMENT)) {
+            match read(path) {
+                Ok(objects) => {
+                    earlier.extend(self.0.remove(path).into_iter().flatten());
+                    wanted.extend(objects.into_iter().map(|object| (path, object)));
+                }
+                Err(message) => refuse(News::NotApplied {
+                    file: path.display().to_string(),
+                    message,
+                }),
+            }
+        }
+        in_order(&mut wanted, |(_, wanted)| wanted);
+        (wanted, earlier)
     }
 
     /// Those of `earlier` objects that no file holds any more.

@@ -22,7 +22,6 @@ use super::target::{Target, Version};
 use crate::project::Maker;
 use crate::project::objects::{Wanted, in_order, objects};
 use windlass_host::api::{Api, Request, Resource};
-use windlass_host::controller::Function;
 use windlass_host::error::Chain;
 use windlass_host::flags::ObjectFormat;
 use windlass_host::hosting::{DryRun, Host, Quarantine, Returned};
@@ -30,6 +29,7 @@ use windlass_host::lease::Times;
 use windlass_host::object::{Object, ObjectRef, Page};
 use windlass_host::plugin::cluster::CapturedWrite;
 use windlass_host::plugin::{Action, Plugin, Progress, code_cache, sandboxes};
+use windlass_host::recording::Function;
 use windlass_host::runtime::{HostDependencies, identity, wire};
 use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::{Rng, Seams};
@@ -78,31 +78,8 @@ struct WriteOf {
 /// There is no such object, or a call failed.
 pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let target = Target::open(&flags.target)?;
-    let clock = seams.clock;
-    let outside = server::Seams {
-        clock: server::Clock::new(move || clock.wall()),
-        // UIDs are the same each time, so that two renderings can be compared; for that no controller may
-        // make objects meanwhile.
-        rng: server::Rng::seeded(1),
-    };
-    let server = Server::with(outside, Options::default());
-    // Chance in a call, too.
-    let repeatable = Seams {
-        rng: Rng::seeded(1),
-        ..seams.clone()
-    };
-    let means = HostDependencies {
-        api: Api::new(kube::Client::new(server.clone(), HOME), repeatable),
-        namespace: HOME.to_owned(),
-        cache: code_cache(flags.code_cache.clone())?,
-        last_good: None,
-        quarantine: Quarantine::default(),
-        sandboxes: sandboxes(threads, &seams)?,
-        identity: identity(&seams),
-        times: Times::default(),
-        grace: super::GRACE,
-        failures: None,
-    };
+    let server = repeatable_server(&seams);
+    let means = host_dependencies(&server, &flags, threads, &seams)?;
     let wired = wire(means, &seams);
     let host = &wired.host;
     let wanted = given(&flags, &target)?;
@@ -142,6 +119,43 @@ pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow:
         bail!("{failed} of {number} calls failed");
     }
     Ok(())
+}
+
+/// A server in memory on which UIDs are the same each time, so that two renderings can be compared; for that no
+/// controller may make objects meanwhile.
+fn repeatable_server(seams: &Seams) -> Server {
+    let clock = seams.clock;
+    let outside = server::Seams {
+        clock: server::Clock::new(move || clock.wall()),
+        rng: server::Rng::seeded(1),
+    };
+    Server::with(outside, Options::default())
+}
+
+/// What the host on `server` is made with.
+fn host_dependencies(
+    server: &Server,
+    flags: &RenderFlags,
+    threads: usize,
+    seams: &Seams,
+) -> anyhow::Result<HostDependencies> {
+    // Chance in a call is the same each time, too.
+    let repeatable = Seams {
+        rng: Rng::seeded(1),
+        ..seams.clone()
+    };
+    Ok(HostDependencies {
+        api: Api::new(kube::Client::new(server.clone(), HOME), repeatable),
+        namespace: HOME.to_owned(),
+        cache: code_cache(flags.code_cache.clone())?,
+        last_good: None,
+        quarantine: Quarantine::default(),
+        sandboxes: sandboxes(threads, seams)?,
+        identity: identity(seams),
+        times: Times::default(),
+        grace: super::GRACE,
+        failures: None,
+    })
 }
 
 /// The objects of the project and of the files that are named: of the project alone its kinds, if there are files.
@@ -294,11 +308,11 @@ fn returned_said(returned: &Returned) -> String {
 }
 
 impl From<CapturedWrite> for WriteOf {
-    fn from(unsent: CapturedWrite) -> Self {
+    fn from(captured: CapturedWrite) -> Self {
         Self {
-            verb: unsent.verb,
-            node: ObjectRef::new(&unsent.kind, &unsent.key),
-            body: unsent.body,
+            verb: captured.verb,
+            node: ObjectRef::new(&captured.kind, &captured.key),
+            body: captured.body,
         }
     }
 }

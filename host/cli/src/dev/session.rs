@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::flags::DevFlags;
 use super::follow::{Follower, State};
@@ -16,7 +17,7 @@ use super::tell::Teller;
 use super::verdict::verdict;
 use windlass_host::runtime::Wired;
 use windlass_host::screen::Tone;
-use windlass_host::seams::{ChildExit, Seams};
+use windlass_host::seams::{ChildExit, Seams, Task};
 use windlass_host::source::Folder;
 use windlass_host::why::{Question, text};
 
@@ -73,10 +74,19 @@ impl Session {
         for follower in followers {
             tasks.push(seams.spawn.task(follower.go_on()));
         }
-        let (host, names, teller) = (host.clone(), self.names.clone(), self.teller.clone());
-        let (clock, page) = (seams.clock, self.page.clone());
+        tasks.push(self.tell_when_ready(began, kubeconfig));
+        self.keys().await;
+        drop(tasks);
+        Ok(())
+    }
+
+    /// Says, once everything is settled, how long that took since it `began`.
+    fn tell_when_ready(&self, began: Instant, kubeconfig: Option<&Path>) -> Task {
+        let (host, names, teller) = (&self.wired.host, &self.names, &self.teller);
+        let (host, names, teller) = (host.clone(), names.clone(), teller.clone());
+        let (clock, page) = (self.seams.clock, self.page.clone());
         let kubeconfig = kubeconfig.map(|path| path.display().to_string());
-        tasks.push(seams.spawn.task(async move {
+        self.seams.spawn.task(async move {
             let rest = settled(&host, &names).await;
             for line in &rest.endless {
                 teller.hint(Tone::Warning, "Loop", line);
@@ -87,10 +97,7 @@ impl Session {
                 page,
                 kubeconfig,
             });
-        }));
-        self.keys().await;
-        drop(tasks);
-        Ok(())
+        })
     }
 
     fn follower(&self, number: usize, target: Target) -> Follower {

@@ -18,7 +18,7 @@ use windlass_host::digest::digest;
 use windlass_host::error::Chain;
 use windlass_host::grants::{Grant, Grants, entries};
 use windlass_host::hosting::Host;
-use windlass_host::manifest::{Limits, Plugin, line_of_grant};
+use windlass_host::manifest::{Limits, PluginDocument, line_of_grant};
 use windlass_host::plugin::Description;
 use windlass_host::source::{Candidate, read_file};
 use windlass_host::text::is_dns_label;
@@ -73,7 +73,7 @@ impl Target {
     }
 
     /// Its document, as somebody wrote it; a component alone has one that says nothing.
-    pub(crate) fn document(&self) -> Plugin {
+    pub(crate) fn document(&self) -> PluginDocument {
         match self {
             Self::Project(project) => project.document.clone(),
             Self::Component(file) => alone(file),
@@ -122,13 +122,36 @@ impl Target {
         }
     }
 
+    /// Says what the plugin needs, and what of that it is not granted.
+    fn granted(
+        &self,
+        plugin: &str,
+        description: &Description,
+        primary: Option<&Resource>,
+        host: &Host,
+    ) -> News {
+        let (missing, to_grant, problems) = match self {
+            Self::Project(project) => lacks(project, description, primary, host),
+            Self::Component(_) => Default::default(),
+        };
+        News::Granted {
+            plugin: plugin.to_owned(),
+            needs: grant::need_lines(description),
+            powerful: grant::powerful(description),
+            missing,
+            add: to_grant.iter().map(|grant| entries([grant])).collect(),
+            command: grants_command(self.folder()),
+            problems,
+        }
+    }
+
     /// Asks what was made what it is, and grants it what it asks for.
     ///
     /// # Errors
     /// A host would not load it.
     pub(crate) async fn version(&self, made: Made, host: &Host) -> anyhow::Result<Version> {
         let document = self.document();
-        let Plugin {
+        let PluginDocument {
             name,
             config,
             limits,
@@ -141,53 +164,21 @@ impl Target {
             anyhow::anyhow!("{}: {}", document.component.display(), Chain(&error))
         })?;
         let description = &loaded.description;
-        let document = match self {
-            Self::Project(_) => document,
-            Self::Component(_) => Plugin {
-                name: own_name(description)?,
-                ..document
-            },
-        };
-        let carried = match self {
-            Self::Project(_) => Vec::new(),
+        let (document, carried) = match self {
+            Self::Project(_) => (document, Vec::new()),
             Self::Component(file) => {
-                carried(file, &description.crds).map_err(anyhow::Error::msg)?
+                let name = own_name(description)?;
+                let carried = carried(file, &description.crds).map_err(anyhow::Error::msg)?;
+                (PluginDocument { name, ..document }, carried)
             }
         };
-        let applier = Applier {
-            api: &host.api,
-            discovery: &host.discovery,
-            clock: host.seams.clock,
-            is_own: false,
-        };
-        let mut applied = Vec::new();
-        for wanted in &carried {
-            applied.push(applier.apply(wanted).await);
-        }
+        let applied = apply_all(&carried, host).await;
         let definitions = carried.into_iter().filter_map(Wanted::definition).collect();
         let kind = (&description.api_version, &description.kind);
         let primary = host.discovery.by_kind(kind.0, kind.1).await.ok().flatten();
-        let (missing, to_grant, problems) = match self {
-            Self::Project(project) => lacks(project, description, primary.as_ref(), host),
-            Self::Component(_) => Default::default(),
-        };
         let news = [
-            News::Built {
-                plugin: document.name.clone(),
-                version: description.version.clone(),
-                digest: made.digest.to_string(),
-                bytes: made.bytes.len(),
-                took_ms: u64::try_from(made.took.as_millis()).unwrap_or(u64::MAX),
-            },
-            News::Granted {
-                plugin: document.name.clone(),
-                needs: grant::need_lines(description),
-                powerful: grant::powerful(description),
-                missing,
-                add: to_grant.iter().map(|grant| entries([grant])).collect(),
-                command: grants_command(self.folder()),
-                problems,
-            },
+            built(&document.name, description, &made),
+            self.granted(&document.name, description, primary.as_ref(), host),
         ];
         let granted = match self {
             Self::Project(_) => &document.grants,
@@ -198,7 +189,7 @@ impl Target {
             Self::Project(project) => project.text.as_str().into(),
             Self::Component(_) => "".into(),
         };
-        let document = Plugin { grants, ..document };
+        let document = PluginDocument { grants, ..document };
         Ok(Version {
             candidate: Candidate::new(document, text, made.bytes.clone()),
             made,
@@ -207,6 +198,32 @@ impl Target {
             definitions,
         })
     }
+}
+
+/// Says what was made.
+fn built(plugin: &str, description: &Description, made: &Made) -> News {
+    News::Built {
+        plugin: plugin.to_owned(),
+        version: description.version.clone(),
+        digest: made.digest.to_string(),
+        bytes: made.bytes.len(),
+        took_ms: u64::try_from(made.took.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// Applies the kinds that a component carries, and says what came of each.
+async fn apply_all(carried: &[Wanted], host: &Host) -> Vec<News> {
+    let applier = Applier {
+        api: &host.api,
+        discovery: &host.discovery,
+        clock: host.seams.clock,
+        is_own: false,
+    };
+    let mut applied = Vec::new();
+    for wanted in carried {
+        applied.push(applier.apply(wanted).await);
+    }
+    applied
 }
 
 /// What the document of a project does not grant, what to add for it, and what cannot work in its grants: nothing while
@@ -231,8 +248,8 @@ fn lacks(
 }
 
 /// The document of a component without one.
-fn alone(file: &Path) -> Plugin {
-    Plugin {
+fn alone(file: &Path) -> PluginDocument {
+    PluginDocument {
         name: "component".to_owned(),
         file: file.to_owned(),
         component: file.to_owned(),

@@ -61,7 +61,7 @@ impl Last {
 /// A piece of news as a document.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+struct NewsDocument<'a> {
     api_version: &'static str,
     kind: &'static str,
     time: String,
@@ -153,7 +153,7 @@ fn kubectl(cluster: &ClusterFlags) -> String {
 }
 
 fn document(news: &News, wall: Timestamp) -> io::Result<()> {
-    let document = Document {
+    let document = NewsDocument {
         api_version: "windlass.dev/v1alpha1",
         kind: "DevEvent",
         time: wall.to_string(),

@@ -126,7 +126,7 @@ pub(super) fn missing(project: &Project, readiness: &Readiness) -> Option<String
     let advice = |grants: &[Grant]| {
         let block = block(grants, INDENT);
         format!(
-            "no host starts it before that. `{}` adds this to spec.grants:\n{}",
+            "no host starts it until this is granted. `{}` adds this to spec.grants:\n{}",
             grants_command(&project.folder),
             block.trim_end()
         )

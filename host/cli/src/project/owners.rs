@@ -14,7 +14,7 @@ use super::objects::Wanted;
 const CHAIN: usize = 8;
 
 /// Kind and name of an object. The namespace does not matter for the order.
-type Title = (String, String);
+type KindAndName = (String, String);
 
 /// Whom an owner reference names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +74,8 @@ pub(crate) fn set_uids(object: &mut Value, uids: Vec<Option<String>>) {
 }
 
 /// How many owners, one above the other, each object has among `all`.
-pub(crate) fn depths(all: &[&Wanted]) -> BTreeMap<Title, usize> {
-    let mut depths: BTreeMap<Title, usize> = all.iter().map(|one| (title(one), 0)).collect();
+pub(crate) fn depths(all: &[&Wanted]) -> BTreeMap<KindAndName, usize> {
+    let mut depths: BTreeMap<KindAndName, usize> = all.iter().map(|one| (title(one), 0)).collect();
     // More rounds change nothing unless objects own each other.
     for _ in 0..CHAIN {
         let before = depths.clone();
@@ -97,7 +97,7 @@ pub(crate) fn depths(all: &[&Wanted]) -> BTreeMap<Title, usize> {
 }
 
 /// Kind and name of an object.
-pub(crate) fn title(one: &Wanted) -> Title {
+pub(crate) fn title(one: &Wanted) -> KindAndName {
     let (_, kind) = one.kind();
     (kind.to_owned(), one.text("/metadata/name").to_owned())
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use self::definition::Definition;
+use self::definition::Crd;
 pub use self::names::{group_name, kind_name, plugin_name};
 use self::shape::edits;
 use self::words::{Kind, Words};
@@ -31,11 +31,11 @@ struct Any;
 
 #[derive(RustEmbed)]
 #[folder = "../../guest-sdk/template/rust"]
-struct Rust;
+struct RustTemplate;
 
 #[derive(RustEmbed)]
 #[folder = "../../guest-sdk/template/js"]
-struct JavaScript;
+struct JavaScriptTemplate;
 
 #[derive(RustEmbed)]
 #[folder = "../../guest-sdk/template/from/rust"]
@@ -70,7 +70,7 @@ pub fn new(flags: &NewFlags, seams: &Seams) -> anyhow::Result<()> {
         (source, "your controller"),
         (&*definition, "the kind that it reconciles"),
         ("example.yaml", "one object to try"),
-        ("tests/ada.yaml", "what must come of it"),
+        ("tests/ada.yaml", "the expected results"),
         ("plugin.yaml", "name, grants, how it is built"),
         (manifest, "name, version, dependencies"),
     ] {
@@ -90,7 +90,7 @@ struct Draft<'a> {
     language: Language,
     kind: Kind,
     /// Where the kind is defined already.
-    definition: Option<Definition>,
+    definition: Option<Crd>,
     workspace: Option<Workspace>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Draft<'a> {
     fn of(flags: &'a NewFlags, folder: &Path) -> anyhow::Result<Self> {
         let name = &*flags.name;
         let definition = match &flags.from {
-            Some(file) => Some(Definition::read(file, flags.kind.as_deref())?),
+            Some(file) => Some(Crd::read(file, flags.kind.as_deref())?),
             None => None,
         };
         let kind = match &definition {
@@ -152,7 +152,7 @@ impl<'a> Draft<'a> {
     /// The template's files, with this project's words and edits.
     fn files(&self) -> anyhow::Result<Vec<(PathBuf, String)>> {
         let given = self.definition.as_ref();
-        let fields = given.map(Definition::fields).unwrap_or_default();
+        let fields = given.map(Crd::fields).unwrap_or_default();
         let words = Words::new(self.name, &self.kind, fields)?;
         let up = self.workspace.as_ref().map(|workspace| &*workspace.up);
         let edits = edits(
@@ -188,8 +188,8 @@ fn sdk_of(language: Language) -> Sdk {
 fn template(language: Language, given: bool) -> Vec<(PathBuf, String)> {
     let mut files = all::<Any>();
     files.extend(match language {
-        Language::Rust => all::<Rust>(),
-        Language::Js => all::<JavaScript>(),
+        Language::Rust => all::<RustTemplate>(),
+        Language::Js => all::<JavaScriptTemplate>(),
     });
     if given {
         let others = match language {

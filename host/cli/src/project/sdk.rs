@@ -19,13 +19,13 @@ const STAMP: &str = ".digest";
 #[derive(RustEmbed)]
 #[folder = "../../guest-sdk/rust"]
 #[exclude = "target/*"]
-struct Rust;
+struct RustSdk;
 
 #[derive(RustEmbed)]
 #[folder = "../../guest-sdk/js"]
 #[exclude = "node_modules/*"]
 #[exclude = "test/*"]
-struct JavaScript;
+struct JavaScriptSdk;
 
 #[derive(RustEmbed)]
 #[folder = "../../wit"]
@@ -61,8 +61,8 @@ impl Sdk {
 
     fn files(self) -> Vec<(PathBuf, EmbeddedFile)> {
         match self {
-            Self::Rust => all::<Rust>(),
-            Self::JavaScript => all::<JavaScript>(),
+            Self::Rust => all::<RustSdk>(),
+            Self::JavaScript => all::<JavaScriptSdk>(),
         }
     }
 
@@ -253,8 +253,8 @@ mod tests {
     fn what_is_carried_is_what_the_repository_has() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for (folder, files) in [
-            ("guest-sdk/rust", all::<Rust>()),
-            ("guest-sdk/js", all::<JavaScript>()),
+            ("guest-sdk/rust", all::<RustSdk>()),
+            ("guest-sdk/js", all::<JavaScriptSdk>()),
             ("wit", all::<Wit>()),
         ] {
             assert!(!files.is_empty());

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use windlass_host::plugin::transcript::ImportCall;
-use windlass_host::recording::{Outcome, Recording};
+use windlass_host::recording::{CallOutcome, Recording};
 use windlass_host::text::difference as lines;
 
 /// The decisions of a pass, in order.
@@ -17,7 +17,7 @@ pub(super) struct Decisions {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_recorded: Vec<Value>,
     #[serde(flatten)]
-    outcome: Outcome,
+    outcome: CallOutcome,
 }
 
 impl Decisions {
@@ -32,7 +32,7 @@ impl Decisions {
     }
 
     /// Those of a pass that asked for these things beside reads of the recording.
-    pub(super) fn of(asked: &[ImportCall], outcome: Outcome) -> Self {
+    pub(super) fn of(asked: &[ImportCall], outcome: CallOutcome) -> Self {
         let (reads, writes): (Vec<&ImportCall>, Vec<&ImportCall>) =
             asked.iter().partition(|note| note.reads());
         Self {
@@ -46,8 +46,8 @@ impl Decisions {
     pub(super) fn summary(&self) -> String {
         let writes = self.writes.len();
         match &self.outcome {
-            Outcome::Returned(answer) => format!("{writes} writes, then {answer}"),
-            Outcome::Failed {
+            CallOutcome::Returned(answer) => format!("{writes} writes, then {answer}"),
+            CallOutcome::Failed {
                 reason,
                 message,
                 output,
@@ -96,7 +96,7 @@ mod tests {
             arguments: json!({ "object": { "at": at } }),
             answer: Reply::Ok(Value::Null),
         };
-        let returned = |text: &str| Outcome::Returned(text.into());
+        let returned = |text: &str| CallOutcome::Returned(text.into());
         let made = |notes: &[ImportCall], text: &str| Decisions::of(notes, returned(text));
         let one = made(&[note("apply", 1)], "awaitChange");
         assert_eq!(one, made(&[note("apply", 1)], "awaitChange"));

@@ -54,10 +54,10 @@ fn what_a_plugin_prints_is_checked_before_it_is_sent() {
         (json!({ "status": {} }).to_string(), "neither a token nor"),
         (json!({ "kind": "x" }).to_string(), "it printed no status"),
         (String::new(), "gave no credentials"),
-        ("[1".to_owned(), "is no ExecCredential"),
+        ("[1".to_owned(), "is not an ExecCredential"),
         (
             json!({ "status": { "token": "a", "expirationTimestamp": "soon" } }).to_string(),
-            "expirationTimestamp is no time",
+            "expirationTimestamp is not a timestamp",
         ),
         (
             json!({ "status": { "token": "a", "clientKeyData": "k" } }).to_string(),

@@ -12,7 +12,7 @@ const INITIAL_END: &str = "k8s.io/initial-events-end";
 
 /// What a line says.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum WatchEvent {
     /// The object is there, or has changed.
     Shown(Object),
     /// The object is gone, or has left what is watched.
@@ -30,7 +30,7 @@ pub(super) enum Event {
 }
 
 #[derive(Deserialize)]
-struct WatchEvent<'a> {
+struct RawWatchEvent<'a> {
     #[serde(rename = "type")]
     kind: String,
     #[serde(borrow)]
@@ -38,10 +38,10 @@ struct WatchEvent<'a> {
 }
 
 /// Reads a line about objects of `resource`, of which `fields` are kept; `None` if it is none.
-pub(super) fn read(line: &str, resource: &Resource, fields: &Fields) -> Option<Event> {
+pub(super) fn read(line: &str, resource: &Resource, fields: &Fields) -> Option<WatchEvent> {
     let usual = usual(line).and_then(|(kind, object)| event(kind, object, resource, fields));
     usual.or_else(|| {
-        let WatchEvent { kind, object } = serde_json::from_str(line).ok()?;
+        let RawWatchEvent { kind, object } = serde_json::from_str(line).ok()?;
         event(&kind, object.get(), resource, fields)
     })
 }
@@ -55,22 +55,22 @@ fn usual(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Reads the event called `kind`, which is about this object.
-fn event(kind: &str, object: &str, resource: &Resource, fields: &Fields) -> Option<Event> {
+fn event(kind: &str, object: &str, resource: &Resource, fields: &Fields) -> Option<WatchEvent> {
     let tree = || serde_json::from_str::<Value>(object).ok();
     Some(match kind {
-        "ADDED" | "MODIFIED" => Event::Shown(Object::of(resource, object, fields)?),
-        "DELETED" => Event::Gone(Object::of(resource, object, fields)?),
+        "ADDED" | "MODIFIED" => WatchEvent::Shown(Object::of(resource, object, fields)?),
+        "DELETED" => WatchEvent::Gone(Object::of(resource, object, fields)?),
         "BOOKMARK" => bookmark(&tree()?)?,
-        "ERROR" => Event::Error(ApiError::from_event(&tree()?)),
-        _ => Event::Unknown,
+        "ERROR" => WatchEvent::Error(ApiError::from_event(&tree()?)),
+        _ => WatchEvent::Unknown,
     })
 }
 
-fn bookmark(object: &Value) -> Option<Event> {
+fn bookmark(object: &Value) -> Option<WatchEvent> {
     let metadata = object.get("metadata")?;
     let annotations = metadata.get("annotations");
     let end = annotations.and_then(|annotations| annotations.get(INITIAL_END));
-    Some(Event::Bookmark {
+    Some(WatchEvent::Bookmark {
         version: metadata.get("resourceVersion")?.as_str()?.to_owned(),
         end: end.is_some_and(|end| end == "true"),
     })
@@ -93,11 +93,11 @@ mod tests {
 
     fn summary(line: &str) -> String {
         match read(line, &resource(), &Fields::default()) {
-            Some(Event::Shown(object)) => format!("shown {}", object.json.text()),
-            Some(Event::Gone(object)) => format!("gone {}", object.metadata.key.name),
-            Some(Event::Bookmark { version, end }) => format!("bookmark {version} {end}"),
-            Some(Event::Error(error)) => format!("{:?}", error.code()),
-            Some(Event::Unknown) => "unknown".into(),
+            Some(WatchEvent::Shown(object)) => format!("shown {}", object.json.text()),
+            Some(WatchEvent::Gone(object)) => format!("gone {}", object.metadata.key.name),
+            Some(WatchEvent::Bookmark { version, end }) => format!("bookmark {version} {end}"),
+            Some(WatchEvent::Error(error)) => format!("{:?}", error.code()),
+            Some(WatchEvent::Unknown) => "unknown".into(),
             None => "nothing".into(),
         }
     }

@@ -155,11 +155,11 @@ mod tests {
         StreamEnd::Failed(ApiError::Unreachable("no".into()))
     }
 
-    /// A course that has come to a watch from version 7 on.
+    /// A state that has come to a watch from version 7 on.
     fn watching() -> ReflectorState {
-        let mut course = ReflectorState::default();
-        course.ended(&NextRequest::Stream, &StreamEnd::Listed("7".into()));
-        course
+        let mut state = ReflectorState::default();
+        state.ended(&NextRequest::Stream, &StreamEnd::Listed("7".into()));
+        state
     }
 
     #[test]
@@ -180,9 +180,9 @@ mod tests {
             (StreamEnd::Asked, Pause::None, NextRequest::Stream),
         ];
         for (end, pause, next) in rows {
-            let mut course = watching();
-            assert_eq!(course.ended(&watch(), &end), pause, "{end:?}");
-            assert_eq!(course.next(), next, "{end:?}");
+            let mut state = watching();
+            assert_eq!(state.ended(&watch(), &end), pause, "{end:?}");
+            assert_eq!(state.next(), next, "{end:?}");
         }
     }
 
@@ -197,34 +197,34 @@ mod tests {
             (StreamEnd::Older(1, 2), Pause::Backoff, NextRequest::Stream),
         ];
         for (end, pause, later) in rows {
-            let mut course = ReflectorState::default();
-            assert_eq!(course.ended(&NextRequest::Stream, &end), pause, "{end:?}");
-            assert_eq!(course.next(), NextRequest::Page, "{end:?}");
-            course.ended(&NextRequest::Page, &StreamEnd::Listed("7".into()));
-            course.ended(&NextRequest::Watch("7".into()), &StreamEnd::Asked);
-            assert_eq!(course.next(), later, "the list after that: {end:?}");
+            let mut state = ReflectorState::default();
+            assert_eq!(state.ended(&NextRequest::Stream, &end), pause, "{end:?}");
+            assert_eq!(state.next(), NextRequest::Page, "{end:?}");
+            state.ended(&NextRequest::Page, &StreamEnd::Listed("7".into()));
+            state.ended(&NextRequest::Watch("7".into()), &StreamEnd::Asked);
+            assert_eq!(state.next(), later, "the list after that: {end:?}");
         }
     }
 
     #[test]
     fn the_first_list_and_one_after_an_expiry_are_the_newest_there_is() {
-        let mut course = ReflectorState::default();
-        assert!(course.wants_newest());
-        course.ended(&NextRequest::Stream, &StreamEnd::Listed("7".into()));
-        assert!(!course.wants_newest());
-        course.ended(&course.next(), &StreamEnd::Expired);
-        assert!(course.wants_newest());
+        let mut state = ReflectorState::default();
+        assert!(state.wants_newest());
+        state.ended(&NextRequest::Stream, &StreamEnd::Listed("7".into()));
+        assert!(!state.wants_newest());
+        state.ended(&state.next(), &StreamEnd::Expired);
+        assert!(state.wants_newest());
     }
 
     #[test]
     fn old_events_do_not_take_a_watch_back() {
-        let mut course = watching();
-        course.reached("9");
-        course.reached("8");
-        assert_eq!(course.next(), NextRequest::Watch("9".into()));
-        course.ended(&course.next(), &StreamEnd::Listed("3".into()));
+        let mut state = watching();
+        state.reached("9");
+        state.reached("8");
+        assert_eq!(state.next(), NextRequest::Watch("9".into()));
+        state.ended(&state.next(), &StreamEnd::Listed("3".into()));
         assert_eq!(
-            course.next(),
+            state.next(),
             NextRequest::Watch("3".into()),
             "a list says where we are"
         );

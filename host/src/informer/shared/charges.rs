@@ -53,10 +53,14 @@ pub(super) fn share_out(store: &Store, subscribers: &[Arc<Subscriber>]) {
     let is_short = subscribers
         .iter()
         .any(|one| !one.fields.is_all() && one.share.lock().charge.is_short_at(same));
-    let most = subscribers.iter().map(|one| match is_short {
-        true if one.fields.is_all() => weight,
-        true => one.share.lock().alone(&one.fields, store),
-        false => same,
+    let most = subscribers.iter().map(|one| {
+        if !is_short {
+            same
+        } else if one.fields.is_all() {
+            weight
+        } else {
+            one.share.lock().alone(&one.fields, store)
+        }
     });
     let shares = shares(weight, most.collect());
     for (one, bytes) in subscribers.iter().zip(shares) {

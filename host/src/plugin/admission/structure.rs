@@ -16,13 +16,13 @@ use crate::plugin::proposals;
 const DEEPEST: usize = 6;
 
 /// A part of components, of which there may be so many.
-struct Section {
+struct CountedSection {
     name: &'static str,
     most: usize,
     found: usize,
 }
 
-impl Section {
+impl CountedSection {
     const fn new(name: &'static str, most: usize) -> Self {
         Self {
             name,
@@ -43,24 +43,24 @@ impl Section {
 
 /// The parts of a component.
 struct Sections {
-    modules: Section,
-    components: Section,
-    functions: Section,
-    types: Section,
-    imports: Section,
-    exports: Section,
+    modules: CountedSection,
+    components: CountedSection,
+    functions: CountedSection,
+    types: CountedSection,
+    imports: CountedSection,
+    exports: CountedSection,
 }
 
 impl Sections {
     /// None yet. The numbers beside the limits are those of the largest measured component, Python's.
     const fn none() -> Self {
         Self {
-            modules: Section::new("core modules", 64),     // 14
-            components: Section::new("components", 32),    // 3, QuickJS 5
-            functions: Section::new("functions", 150_000), // 13,387
-            types: Section::new("types", 20_000),          // 1,780
-            imports: Section::new("imports", 20_000),      // 2,348
-            exports: Section::new("exports", 20_000),      // 4,234
+            modules: CountedSection::new("core modules", 64), // 14
+            components: CountedSection::new("components", 32), // 3, QuickJS 5
+            functions: CountedSection::new("functions", 150_000), // 13,387
+            types: CountedSection::new("types", 20_000),      // 1,780
+            imports: CountedSection::new("imports", 20_000),  // 2,348
+            exports: CountedSection::new("exports", 20_000),  // 4,234
         }
     }
 }

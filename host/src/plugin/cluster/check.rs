@@ -63,7 +63,7 @@ pub(super) fn kind(api_version: &str, kind: &str) -> Result<(), Error> {
     }
     let (api_version, kind) = (clean(api_version, 100), clean(kind, 100));
     invalid(format!(
-        "{kind:?} of {api_version:?} is no kind, such as Deployment of apps/v1"
+        "{kind:?} of {api_version:?} is not a kind, such as Deployment of apps/v1"
     ))
 }
 
@@ -110,7 +110,7 @@ pub(super) fn reference(text: &str) -> Result<ObjectRef, Error> {
 pub(super) fn head(text: &str) -> Result<(ObjectRef, bool), Error> {
     check_size("object", text)?;
     let head: ObjectHead = serde_json::from_str(text)
-        .map_err(|error| Error::Invalid(format!("the object is no JSON of an object: {error}")))?;
+        .map_err(|error| Error::Invalid(format!("the object is not a JSON object: {error}")))?;
     let Some(metadata) = head.metadata else {
         return invalid("the object has no metadata".into());
     };
@@ -181,7 +181,7 @@ pub(super) fn json_object(text: &str) -> Result<Map<String, Value>, Error> {
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => invalid("the object is not a JSON object".into()),
-        Err(error) => invalid(format!("the object is no JSON: {error}")),
+        Err(error) => invalid(format!("the object is not JSON: {error}")),
     }
 }
 

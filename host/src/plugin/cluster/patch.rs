@@ -31,18 +31,7 @@ impl Call {
         check::check_size("patch", &patch)?;
         let _held = self.hold_written(&patch)?;
         let patch = Patch::parse(kind, &patch)?;
-        if patch.touches_guarded() {
-            return Err(self.deny(&format!(
-                "patch finalizers, owner references or managed fields of {} {}: no grant covers that",
-                target.resource, target.key
-            )));
-        }
-        if patch.touches_reserved() {
-            return Err(self.deny(&format!(
-                "patch labels or annotations under windlass.dev/, or all of them at once, of {} {}: they are the host's and the user's; name each of the others",
-                target.resource, target.key
-            )));
-        }
+        self.permit_patch(&target, &patch)?;
         if self.cluster.writes == WriteMode::Captured {
             return self.capture_patch(&target, patch).await;
         }
@@ -71,6 +60,22 @@ impl Call {
             Some(_) => write.answered_in_part(&object),
         }
         Ok(self.show_part(&target, subresource, &object))
+    }
+
+    /// Whether the patch leaves alone what no plugin may change.
+    fn permit_patch(&mut self, target: &Target, patch: &Patch) -> Result<(), Error> {
+        let Target { resource, key } = target;
+        if patch.touches_guarded() {
+            return Err(self.deny(&format!(
+                "patch finalizers, owner references or managed fields of {resource} {key}: no grant covers that"
+            )));
+        }
+        if patch.touches_reserved() {
+            return Err(self.deny(&format!(
+                "patch labels or annotations under windlass.dev/, or all of them at once, of {resource} {key}: they are the host's and the user's; name each of the others"
+            )));
+        }
+        Ok(())
     }
 
     async fn send_patch(

@@ -50,29 +50,14 @@ impl Call {
             };
         }
         if tracked && self.cluster.view.holds(&target.resource, &target.key) {
-            let held = self.cluster.view.get(&target.resource, &target.key);
-            let saw = Saw::Object {
-                kind: target.resource.kind.clone(),
-                key: target.key.clone(),
-                version: held
-                    .as_ref()
-                    .map(|held| held.metadata.resource_version.to_string()),
-            };
-            self.cluster.view.saw(&self.primary.key, saw);
-            return match held {
-                Some(object) => {
-                    self.meet(&target, &object, true);
-                    Ok(self.show(&target.resource, &object))
-                }
-                None => Err(Error::NotFound),
-            };
+            return self.get_stored(&target);
         }
         let uri = uri(&target, subresource.as_deref())?;
         let answer = self.send("read an object", Request::get(uri)).await?;
         let _held = self.hold(2 * answer.get().len())?;
         let Some(object) = Object::parse(answer.get()) else {
             return Err(Error::Other(
-                "the API server answered with something that is no object".into(),
+                "the API server answered with something that is not an object".into(),
             ));
         };
         if subresource.is_none() {
@@ -82,6 +67,26 @@ impl Call {
                 .learn(&target.resource, &object, &self.primary.key);
         }
         Ok(self.show_part(&target, subresource.as_deref(), &object))
+    }
+
+    /// The object as the store has it, which the call has seen then.
+    fn get_stored(&mut self, target: &Target) -> Result<String, Error> {
+        let held = self.cluster.view.get(&target.resource, &target.key);
+        let saw = Saw::Object {
+            kind: target.resource.kind.clone(),
+            key: target.key.clone(),
+            version: held
+                .as_ref()
+                .map(|held| held.metadata.resource_version.to_string()),
+        };
+        self.cluster.view.saw(&self.primary.key, saw);
+        match held {
+            Some(object) => {
+                self.meet(target, &object, true);
+                Ok(self.show(&target.resource, &object))
+            }
+            None => Err(Error::NotFound),
+        }
     }
 
     pub(crate) async fn list(&mut self, query: ListQuery) -> Result<Vec<String>, Error> {
@@ -121,21 +126,43 @@ impl Call {
                 .is_empty()
             && self.cluster.view.holds_all(&resource, namespace);
         let objects = if stored {
-            let mut objects = self.cluster.view.list(&resource, namespace, &selector);
-            let saw = Saw::List {
-                kind: resource.kind.clone(),
-                namespace: query.namespace.clone(),
-                owner: None,
-                selector: query.label_selector.clone().unwrap_or_default(),
-                count: objects.len(),
-            };
-            self.cluster.view.saw(&self.primary.key, saw);
-            objects.truncate(limit);
-            objects
+            self.list_stored(&resource, &query, &selector, limit)
         } else {
             self.list_latest(&resource, &query, limit).await?
         };
         let objects = self.captured.over(&resource, namespace, &selector, objects);
+        self.show_all(&resource, objects, stored)
+    }
+
+    /// What the store has of a list, which the call has seen then.
+    fn list_stored(
+        &self,
+        resource: &Resource,
+        query: &ListQuery,
+        selector: &LabelSelector,
+        limit: usize,
+    ) -> Vec<Object> {
+        let namespace = query.namespace.as_deref();
+        let mut objects = self.cluster.view.list(resource, namespace, selector);
+        let saw = Saw::List {
+            kind: resource.kind.clone(),
+            namespace: query.namespace.clone(),
+            owner: None,
+            selector: query.label_selector.clone().unwrap_or_default(),
+            count: objects.len(),
+        };
+        self.cluster.view.saw(&self.primary.key, saw);
+        objects.truncate(limit);
+        objects
+    }
+
+    /// Shows the guest the objects of a list, as many as a call may copy.
+    fn show_all(
+        &mut self,
+        resource: &Resource,
+        objects: Vec<Object>,
+        stored: bool,
+    ) -> Result<Vec<String>, Error> {
         let mut held = self.hold(0)?;
         let mut shown = Vec::new();
         for object in objects {
@@ -145,7 +172,7 @@ impl Call {
             };
             self.remember_one()?;
             self.meet(&target, &object, stored);
-            let text = self.show(&resource, &object);
+            let text = self.show(resource, &object);
             self.hold_more(&mut held, text.len())?;
             if held.bytes() > COPY {
                 return too_much();

@@ -145,7 +145,7 @@ impl Call {
                     || self
                         .cluster
                         .view
-                        .unselected(key)
+                        .with_finalizer(key)
                         .is_some_and(|unselected| unselected.metadata.deleting)
             }
         }
@@ -208,14 +208,7 @@ impl Call {
         );
         self.check_owner(target, &object).await?;
         let parameters = parameters(&slot.0, &meant);
-        let mut body = match meant {
-            ApplyTarget::New => with_no_version(object),
-            ApplyTarget::This(uid) => with_uid(object, Some(uid)),
-            ApplyTarget::Any => with_uid(
-                object,
-                self.seen_version(target).map(|seen| seen.uid.clone()),
-            ),
-        };
+        let mut body = self.apply_body(target, object, meant);
         let subresource = (apply_scope == ApplyScope::Status).then_some("status");
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
         let view = self.cluster.view.clone();
@@ -240,6 +233,18 @@ impl Call {
         let applied = Applied::new(intent, &slot, &object);
         view.applied(resource, key, applied);
         Ok(self.show(resource, &object))
+    }
+
+    /// What an apply sends: `object`, with the condition that it changes the object that is meant.
+    fn apply_body(&self, target: &Target, object: Map<String, Value>, meant: ApplyTarget) -> Value {
+        match meant {
+            ApplyTarget::New => with_no_version(object),
+            ApplyTarget::This(uid) => with_uid(object, Some(uid)),
+            ApplyTarget::Any => with_uid(
+                object,
+                self.seen_version(target).map(|seen| seen.uid.clone()),
+            ),
+        }
     }
 
     /// The object, if an apply of `intent` would change nothing, and it is the one that the call has read.
@@ -353,6 +358,6 @@ fn repeat(object: &Value) -> Repeat {
 
 /// An object in an answer.
 pub(super) fn object_of(answer: &RawValue) -> Result<Object, Error> {
-    let what = "the API server answered with something that is no object";
+    let what = "the API server answered with something that is not an object";
     Object::parse(answer.get()).ok_or_else(|| Error::Other(what.into()))
 }

@@ -10,9 +10,9 @@ const TOLD: usize = 20;
 
 /// What was told of this run of a key, or of the one before it and holds in this one too: as hashes.
 #[derive(Debug, Default)]
-pub(super) struct ReportedWrites(HashMap<Key, [Vec<u64>; 2]>);
+pub(super) struct Reported(HashMap<Key, [Vec<u64>; 2]>);
 
-impl ReportedWrites {
+impl Reported {
     /// A run of `key` begins.
     pub(super) fn begin(&mut self, key: &Key) {
         if let Some([last, now]) = self.0.get_mut(key) {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn what_goes_wrong_again_is_news_when_it_has_changed() {
-        let (mut told, key) = (ReportedWrites::default(), Key::new(None, "a"));
+        let (mut told, key) = (Reported::default(), Key::new(None, "a"));
         let mut run = |all: &[&str]| -> Vec<bool> {
             told.begin(&key);
             let mut tell = |what: &&str| {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_was_not_told_stays_news() {
-        let (mut told, key) = (ReportedWrites::default(), Key::new(None, "a"));
+        let (mut told, key) = (Reported::default(), Key::new(None, "a"));
         for run in 1..=3 {
             told.begin(&key);
             assert!(told.is_news(&key, "get pods"), "run {run}");

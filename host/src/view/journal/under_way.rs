@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::difference::Hide;
-use super::reported::ReportedWrites;
+use super::reported::Reported;
 use super::{Journal, Saw, WriteOutcome, Wrote};
 use crate::object::Key;
 
@@ -24,7 +24,7 @@ const CONFLICTS: usize = 5;
 #[derive(Default)]
 pub(in crate::view) struct Journals {
     under_way: HashMap<Key, Run>,
-    told: ReportedWrites,
+    told: Reported,
 }
 
 /// The journal of a run that is under way.
@@ -113,7 +113,7 @@ impl Journals {
     }
 
     /// The run of `key` was not allowed to do something. Answers whether that is news, until people are
-    /// [told](Self::told).
+    /// [told](Self::reported).
     pub(in crate::view) fn denied(&mut self, key: &Key, what: &str) -> bool {
         if let Some(Run { journal, .. }) = self.under_way.get_mut(key) {
             note(&mut journal.denied, what, DENIED);

@@ -133,7 +133,7 @@ fn what_is_not_granted_in_the_document_is_said() {
     let (tone, _, text) = granted(&["create jobs"], &["- { a: b }"], &[]).message();
     assert_eq!(tone, Tone::Warning);
     assert!(
-        text.ends_with("plugin.yaml: plugin greeter needs what is not granted: create jobs; `windlass run` would not start it\n`windlass grants --write x` adds this to spec.grants of plugin.yaml:\n- { a: b }"),
+        text.ends_with("plugin.yaml: plugin greeter needs access that is not granted: create jobs; `windlass run` would not start it\n`windlass grants --write x` adds this to spec.grants of plugin.yaml:\n- { a: b }"),
         "{text}"
     );
     let (tone, _, text) = granted(&[], &[], &["spec.grants[0]: no"]).message();

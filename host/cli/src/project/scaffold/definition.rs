@@ -18,7 +18,7 @@ const MOST: u64 = 100;
 
 /// A definition, and what was read of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Definition {
+pub(super) struct Crd {
     /// The file, as it is.
     pub(super) text: String,
     /// The kind that it defines.
@@ -27,7 +27,7 @@ pub(super) struct Definition {
     fields: String,
 }
 
-impl Definition {
+impl Crd {
     /// Reads the definition in `file`; of several, the one of the kind called `wanted`.
     ///
     /// # Errors
@@ -265,11 +265,11 @@ spec:
         )
     }
 
-    fn read(text: &str, kind: Option<&str>) -> anyhow::Result<Definition> {
+    fn read(text: &str, kind: Option<&str>) -> anyhow::Result<Crd> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("crd.yaml");
         fs::write(&file, text)?;
-        Definition::read(&file, kind)
+        Crd::read(&file, kind)
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Patch {
     pub(in crate::plugin::cluster) fn parse(kind: PatchType, text: &str) -> Result<Self, Error> {
         check_size("patch", text)?;
         let value: Value = serde_json::from_str(text)
-            .map_err(|error| Error::Invalid(format!("the patch is no JSON: {error}")))?;
+            .map_err(|error| Error::Invalid(format!("the patch is not JSON: {error}")))?;
         match (kind, value) {
             (PatchType::Merge, Value::Object(fields)) => Ok(Self::Merge(fields)),
             (PatchType::Merge, _) => invalid("a merge patch is a JSON object".into()),
@@ -164,7 +164,7 @@ fn check_operation(operation: &Value) -> Result<(), Error> {
     let pointer = |name| match operation.get(name) {
         None => Ok(false),
         Some(Value::String(path)) if path.is_empty() || path.starts_with('/') => Ok(true),
-        Some(_) => invalid(format!("{name} of an operation is no JSON pointer")),
+        Some(_) => invalid(format!("{name} of an operation is not a JSON pointer")),
     };
     let op = text(operation, "op").unwrap_or_default();
     if !known.contains(&op) {

@@ -20,7 +20,7 @@ pub(super) fn situations() -> Vec<(Reason, ObjectState, LiveObject)> {
     };
     let unselected = |metadata: &Value| {
         state(|state| {
-            state.cache = CacheState::Unselected(object(metadata));
+            state.cache = CacheState::WithFinalizer(object(metadata));
             state.label_selector = Some("app=web".into());
             state.children = child();
         })
