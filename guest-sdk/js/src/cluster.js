@@ -53,7 +53,7 @@ export class Cluster {
   }
 
   /**
-   * Makes the named fields be as given, and removes those that are no longer named.
+   * Sets the named fields, and removes fields that are no longer named.
    * @param {KubernetesObject} object
    */
   apply(object) {
@@ -61,7 +61,7 @@ export class Cluster {
   }
 
   /**
-   * Makes the status of `object` be as given.
+   * Sets the status of `object`.
    * @param {KubernetesObject} object
    * @param {object} status
    */
@@ -73,9 +73,8 @@ export class Cluster {
   }
 
   /**
-   * Makes the primary's children exactly these: applies each with the primary as its owner, then
-   * deletes what an earlier set of it held and this one does not. Once in a call. Throws a `SetError`
-   * that says what failed.
+   * Applies these children with the primary as their owner, and then deletes the objects of an earlier set that
+   * this set does not name. A call may apply one set. Throws a `SetError` that says what failed.
    * @param {KubernetesObject[]} children
    */
   applySet(children) {

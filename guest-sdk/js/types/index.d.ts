@@ -206,8 +206,9 @@ export class Cluster {
   /** Sets the status of `object`. */
   applyStatus(object: KubernetesObject, status: object): void;
   /**
-   * Makes these the primary's children, and owns them; throws a `SetError`. A call may apply one set. If the
-   * object of somebody else has the name of a child, the child is a `conflict`.
+   * Applies these children with the primary as their owner, and then deletes the objects of an earlier set that this set
+   * does not name. Throws a `SetError`. A call may apply one set. If the object of somebody else has the name of a child,
+   * the child is a `conflict`.
    */
   applySet(children: KubernetesObject[]): KubernetesObject[];
   /** Creates an object; throws if it is there already. */
