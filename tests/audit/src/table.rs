@@ -66,7 +66,7 @@ pub(crate) fn problems(advisories: &[Advisory]) -> Vec<String> {
         for id in &advisory.ids {
             if !is_id(id) {
                 wrong.push(format!(
-                    "{id} is no id: GHSA-xxxx-xxxx-xxxx, RUSTSEC-2026-0001, CVE-2026-1"
+                    "{id} is not an id: GHSA-xxxx-xxxx-xxxx, RUSTSEC-2026-0001, CVE-2026-1"
                 ));
             }
             if !seen.insert(id) {
@@ -114,7 +114,7 @@ mod tests {
             ),
             (
                 "- { ids: [GHSA-1], about: x, lines: ['a: b'] }",
-                "GHSA-1 is no id",
+                "GHSA-1 is not an id",
             ),
             (&format!("{good}\n{good}"), "CVE-2026-1 is there twice"),
         ] {

@@ -52,8 +52,7 @@ pub(crate) struct Started {
 impl Started {
     /// The ids of etcd, the API server and, if there is one, the controller manager.
     pub(crate) fn process_ids(&self) -> Vec<u32> {
-        let apiserver = self.apiserver.lock();
-        let apiserver = apiserver.id();
+        let apiserver = self.apiserver.lock().id();
         let manager = self.manager.as_ref().map(Guarded::id);
         [self.etcd.id(), apiserver]
             .into_iter()
@@ -66,8 +65,7 @@ impl Started {
         let (site, folder) = (&self.site, &*self.site.folder);
         let start = || Guarded::start(&assets.kube_apiserver, &site.kube_apiserver(), folder);
         {
-            let apiserver = self.apiserver.lock();
-            let mut apiserver = apiserver;
+            let mut apiserver = self.apiserver.lock();
             apiserver.kill();
             *apiserver = start()?;
         }

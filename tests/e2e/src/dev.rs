@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use windlass_controlplane::eventually;
@@ -58,7 +58,7 @@ impl Dev {
         let events_in = std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 let event = serde_json::from_str(&line).unwrap_or(Value::String(line));
-                held(&seen).push(event);
+                seen.lock().push(event);
             }
         });
         let mut err = child.stderr.take().context("it has a standard error")?;
@@ -67,7 +67,7 @@ impl Dev {
             let mut piece = [0; 4096];
             while let Ok(length @ 1..) = err.read(&mut piece) {
                 let text = String::from_utf8_lossy(piece.get(..length).unwrap_or_default());
-                held(&said).push_str(&text);
+                said.lock().push_str(&text);
             }
         });
         let child = Mutex::new(child);
@@ -81,12 +81,12 @@ impl Dev {
 
     /// Everything that it has told.
     pub fn events(&self) -> Vec<Value> {
-        held(&self.events).clone()
+        self.events.lock().clone()
     }
 
     /// What was said on standard error: its own last words, and those of toolchains.
     pub fn errors(&self) -> String {
-        held(&self.errors).clone()
+        self.errors.lock().clone()
     }
 
     /// How often it told `event`.
@@ -132,7 +132,7 @@ impl Dev {
     /// # Errors
     /// It has ended.
     pub fn interrupt(&self) -> Result<()> {
-        let id = i32::try_from(held(&self.child).id())?;
+        let id = i32::try_from(self.child.lock().id())?;
         let id = Pid::from_raw(id).context("a process has an id")?;
         Ok(kill_process(id, Signal::INT)?)
     }
@@ -143,24 +143,20 @@ impl Dev {
     /// It did not end in time.
     pub async fn ended(&self) -> Result<ExitStatus> {
         let status = eventually(BUILD, "windlass dev ends", async || {
-            Ok(held(&self.child).try_wait()?)
+            Ok(self.child.lock().try_wait()?)
         })
         .await?;
         // Its last words may still be on their way.
-        for reader in held(&self.readers).drain(..) {
+        for reader in self.readers.lock().drain(..) {
             let _ = reader.join();
         }
         Ok(status)
     }
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
-}
-
 impl Drop for Dev {
     fn drop(&mut self) {
-        let mut child = held(&self.child);
+        let mut child = self.child.lock();
         let _ = child.kill();
         let _ = child.wait();
     }

@@ -61,7 +61,7 @@ fn the_command_line_explains_itself() {
         ),
         (
             &["run", "--config=x", "--log=loud"],
-            "\"loud\" is no level: use off, error, warn, info, debug or trace",
+            "\"loud\" is not a level: use off, error, warn, info, debug or trace",
         ),
         (
             &["run", "--config=x", "--log=plugin=loud"],

@@ -175,7 +175,7 @@ async fn a_plugin_without_a_grant_that_it_needs_is_not_started_and_others_are(gr
     let host = run_as(&account, &cluster, &plugins);
     let refused = host.says("plugin poor is not started").await.unwrap();
     assert!(refused.message.contains("poor.yaml"), "{refused:?}");
-    let missing = "needs what is not granted: create patch delete configmaps; \
+    let missing = "needs access that is not granted: create patch delete configmaps; \
                    get list watch create patch delete deployments.apps; add it to grants";
     assert!(refused.message.contains(missing), "{refused:?}");
     cluster

@@ -88,7 +88,7 @@ fn every_console_block_of_a_page_is_played_or_it_is_said_why_not() -> Result<()>
         ensure!(count == found.len(), "{page}: a block stands in no section");
         for block in found {
             let first = block.text.lines().next().unwrap_or_default();
-            ensure!(first.starts_with("$ "), "{page}: {first} is no command");
+            ensure!(first.starts_with("$ "), "{page}: {first} is not a command");
             let reason = NOT_PLAYED.iter().find(|it| first.starts_with(it.0));
             let section = PLAYED
                 .iter()

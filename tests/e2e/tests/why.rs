@@ -172,7 +172,8 @@ async fn of_a_plugin_that_is_refused_it_says_so() -> Result<()> {
     eventually(DEADLINE, "it is refused too", async || {
         let text = why(host, namespace, "greeting/ada", "text").await?;
         // For a moment before, it is being checked.
-        let refused = text.contains("by greedy") && text.contains("it needs what is not granted");
+        let refused =
+            text.contains("by greedy") && text.contains("it needs access that is not granted");
         ensure!(refused, "{text}");
         Ok(Some(()))
     })

@@ -135,7 +135,7 @@ fn bad_documents(bad: Bad) -> Bad {
         .document(
             "unit",
             "  limits: { memory: 64MB }",
-            &[":6:21: ", "no quantity of bytes, such as 64Mi"],
+            &[":6:21: ", "not a quantity of bytes, such as 64Mi"],
         )
         .document(
             "much",
@@ -150,7 +150,7 @@ fn bad_documents(bad: Bad) -> Bad {
         .document(
             "kind",
             &kind,
-            &["spec.grants[0].resources: \"Pod\" is no resource: write the plural in lower case"],
+            &["spec.grants[0].resources: \"Pod\" is not a resource: write the plural in lower case"],
         )
         .document(
             "Upper",
@@ -214,7 +214,7 @@ fn bad_documents(bad: Bad) -> Bad {
         "",
         &[
             "plugin bare is not started",
-            "needs what is not granted",
+            "needs access that is not granted",
             "add it to grants",
         ],
     )

@@ -178,7 +178,7 @@ async fn what_run_would_not_start_gives_no_roles_and_is_named() -> Result<()> {
     for words in [
         "broken.yaml:1:7",
         "gone.yaml: spec.source.file",
-        "bare.yaml: plugin bare needs what is not granted",
+        "bare.yaml: plugin bare needs access that is not granted",
         "error: 3 of the documents in",
     ] {
         assert!(said.contains(words), "it lacks {words:?}: {said}");

@@ -301,7 +301,7 @@ fn what_is_wrong_is_one_clear_error_and_changes_nothing() -> Result<()> {
         &["-f", fixtures.to_str().context("a path is text")?],
     )?;
     ensure!(
-        said(&failed).contains("needs what is not granted")
+        said(&failed).contains("needs access that is not granted")
             && said(&failed).contains("deployments"),
         "{}",
         said(&failed)

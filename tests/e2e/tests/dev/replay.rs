@@ -140,7 +140,7 @@ async fn what_is_no_recording_is_said_to_be_none() -> Result<()> {
             Some(with),
             "seed is not 64 hexadecimal digits",
         ),
-        ("{".to_owned(), Some(with), "is no recording of a pass"),
+        ("{".to_owned(), Some(with), "is not a recording of a pass"),
     ];
     for (content, with, word) in cases {
         fs::write(&elsewhere, content)?;

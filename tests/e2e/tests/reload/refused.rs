@@ -66,7 +66,7 @@ async fn a_document_that_is_edited_to_be_invalid_changes_nothing() -> Result<()>
         )]);
     }
     put(folder, "relay.yaml", fewer.to_string().as_bytes())?;
-    let line = scene.host.says("needs what is not granted").await?;
+    let line = scene.host.says("needs access that is not granted").await?;
     assert!(
         line.message.contains("get list watch configmaps"),
         "{line:?}"

@@ -74,7 +74,7 @@ fn setting<T: FromStr>(name: &str, default: T) -> Result<T> {
     match std::env::var(name) {
         Ok(text) => {
             let parsed = text.parse();
-            parsed.map_err(|_| anyhow::anyhow!("{name} is {text:?}, which is no number"))
+            parsed.map_err(|_| anyhow::anyhow!("{name} is {text:?}, which is not a number"))
         }
         Err(_) => Ok(default),
     }

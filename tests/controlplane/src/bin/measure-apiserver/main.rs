@@ -80,7 +80,7 @@ async fn child(arguments: &[&str]) -> Result<String> {
         .output()
         .await?;
     ensure!(output.status.success(), "{arguments:?} failed");
-    let text = String::from_utf8(output.stdout).context("its output is no text")?;
+    let text = String::from_utf8(output.stdout).context("its output is not text")?;
     Ok(text.trim().to_owned())
 }
 
