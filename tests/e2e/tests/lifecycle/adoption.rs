@@ -85,10 +85,13 @@ async fn tells_the_conflict(host: &Host, cluster: &Cluster) -> Result<()> {
     })
     .await?;
     let url = format!("--admin-url=http://{}", host.serves("status").await?);
-    let said = windlass_alone(&["why", "bookcase/ada", "-n", &cluster.namespace, &url])?;
-    let said = String::from_utf8(said.stdout)?;
-    ensure!(said.contains(&format!("CONFLICT   {text}")), "{said}");
-    Ok(())
+    // While a pass runs, its conflicts are not known yet.
+    eventually(DEADLINE, "`windlass why` tells it", async || {
+        let said = windlass_alone(&["why", "bookcase/ada", "-n", &cluster.namespace, &url])?;
+        let said = String::from_utf8(said.stdout)?;
+        Ok(said.contains(&format!("CONFLICT   {text}")).then_some(()))
+    })
+    .await
 }
 
 #[tokio::test]

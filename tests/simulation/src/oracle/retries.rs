@@ -93,8 +93,13 @@ fn of_version(pass: &Pass, run: &Evidence, past: &Past<'_>, path: &str) -> Optio
     entry.value().pointer(path).cloned()
 }
 
-/// Whether nothing went wrong for a host during a pass but that the server asked for patience.
+/// Whether nothing went wrong for a host during a pass but that the server asked for patience, and the pass met that: the
+/// answer may have been for another one.
 fn is_throttled(host: &str, pass: &Pass, run: &Evidence) -> bool {
+    let mut said = pass.error.iter().chain(&pass.journal.failed);
+    if !said.any(|text| text.contains("429")) {
+        return false;
+    }
     let Ok(start) = START.parse::<Timestamp>() else {
         return false;
     };
