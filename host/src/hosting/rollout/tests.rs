@@ -105,8 +105,8 @@ fn what_is_refused_leaves_the_last_good_version_in_place() {
     }
 }
 
-/// What runs, what is next, and what is done about a version that fits them so; if no version may run; and if the kind
-/// is served in another way.
+/// What runs, what is next, what is done about a version that fits them so, and what ends if the kind is served in
+/// another way.
 type Row = (Fit, Fit, Rollout, Moved);
 
 #[test]
