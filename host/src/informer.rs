@@ -58,6 +58,20 @@ pub struct InformerKey {
     pub metadata_only: bool,
 }
 
+impl InformerKey {
+    /// All objects of `resource`, in all namespaces.
+    pub fn all_of(resource: Resource) -> Self {
+        Self {
+            resource,
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+            finalizer: None,
+            metadata_only: false,
+        }
+    }
+}
+
 /// The informers of a host. Cheap to clone.
 #[derive(Clone)]
 pub struct Informers(Arc<InformersInner>);

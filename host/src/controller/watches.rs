@@ -62,12 +62,12 @@ impl Watches {
         let watched = InformerKey {
             label_selector: description.label_selector.clone(),
             field_selector: description.field_selector.clone(),
-            ..whole_kind(primary)
+            ..InformerKey::all_of(primary.clone())
         };
         // Also for a plugin that finalizes no more: what an earlier version left is taken off.
         let with_finalizer = description.selects().then(|| InformerKey {
             finalizer: Some(finalizer_of(&plugin.name)),
-            ..whole_kind(primary)
+            ..InformerKey::all_of(primary.clone())
         });
         let reads = (&watched, view.reads_of(primary));
         let account = plugin.account();
@@ -135,7 +135,7 @@ impl Watches {
             wanted: view.wants_unselected(),
             watched: InformerKey {
                 metadata_only: true,
-                ..whole_kind(primary)
+                ..InformerKey::all_of(primary.clone())
             },
             scope: scope.clone(),
             informers: means.informers.clone(),
@@ -169,18 +169,6 @@ impl Watches {
             // The sender is gone only if its task is, and then nothing more will be listed.
             let _ = first_list.clone().wait_for(|synced| *synced).await;
         }
-    }
-}
-
-/// What an informer watches that watches all objects of `resource`.
-fn whole_kind(resource: &Resource) -> InformerKey {
-    InformerKey {
-        resource: resource.clone(),
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-        finalizer: None,
-        metadata_only: false,
     }
 }
 
@@ -310,7 +298,7 @@ impl Need {
 
     /// Watches `resource` until it is served as something else.
     async fn watch(&self, resource: &Resource) {
-        let watched = whole_kind(resource);
+        let watched = InformerKey::all_of(resource.clone());
         let handler = ViewHandler {
             view: self.view.clone(),
             watched: ForView::Resource(resource.clone()),

@@ -165,14 +165,7 @@ impl World {
     /// From now on the view holds this kind, as it is at the server.
     async fn watch(&self, api_version: &str, kind: &str) {
         let resource = self.resource(api_version, kind).await;
-        let watched = InformerKey {
-            resource: resource.clone(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            finalizer: None,
-            metadata_only: false,
-        };
+        let watched = InformerKey::all_of(resource.clone());
         let (view, of) = (Arc::downgrade(&self.cluster.view), resource.clone());
         let heard = move |news: Notification<'_>| {
             if let Some(view) = view.upgrade() {
