@@ -35,7 +35,7 @@ use std::time::Duration;
 pub use failing::{Failing, FailureSummary};
 pub use finalizer::Step;
 pub use handle::{ControllerHandle, ControllerHandles};
-pub use object_state::{CacheState, Children, Delayed, ObjectState, QueuePosition};
+pub use object_state::{CacheState, Children, Delayed, Hold, ObjectState, QueuePosition};
 pub use once::Answer;
 pub use record::{Archive, PassOutcome, Record, Records};
 pub use settle::{FinalizerPatch, settle_finalizer};

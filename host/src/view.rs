@@ -19,6 +19,7 @@ mod shares;
 #[cfg(test)]
 pub(crate) mod tests;
 mod tracked;
+mod unanswered;
 mod unselected;
 mod wake_reason;
 mod write;
@@ -29,16 +30,17 @@ use std::sync::Arc;
 pub use applied::Applied;
 use applied::Applies;
 use authors::Authors;
-pub use difference::{Difference, Hide};
+pub use difference::{Difference, Hide, ValueHash};
 pub use effect::SentWrite;
 use event_mapper::EventMapper;
 use journal::Journals;
-pub use journal::{Journal, Saw, WriteOutcome, Wrote};
+pub use journal::{Journal, Rewrite, Saw, WriteOutcome, Wrote};
 use location::ObjectLocation;
 use own_writes::OwnWrites;
 use parking_lot::{Mutex, RwLock};
 use reads::Reads;
 use shares::{WatchedResource, answers};
+use unanswered::Unanswered;
 use unselected::Unselected;
 pub use wake_reason::{Enqueue, WakeReason};
 pub use write::Write;
@@ -103,6 +105,7 @@ pub struct View {
     reads: Mutex<Reads>,
     authors: Mutex<Authors>,
     journals: Mutex<Journals>,
+    unanswered: Unanswered,
     /// Keys that run when something more is watched.
     waiting: Mutex<BTreeSet<Key>>,
     wakes: EventMapper,
@@ -121,6 +124,7 @@ impl View {
             reads: Mutex::new(Reads::on(account)),
             authors: Mutex::new(Authors::on(account)),
             journals: Mutex::default(),
+            unanswered: Unanswered::default(),
             waiting: Mutex::default(),
             wakes: EventMapper::new(watch_spec.primary.clone(), watch_spec.spec_change_only),
             watch_spec,

@@ -8,7 +8,7 @@ use futures::future::join_all;
 use parking_lot::Mutex;
 
 use super::backoff::Revision;
-use super::object_state::{CacheState, Children, ObjectState, QueuePosition};
+use super::object_state::{CacheState, Children, Hold, ObjectState, QueuePosition};
 use super::record::Records;
 use super::work::WorkQueue;
 use super::worker::Worker;
@@ -145,7 +145,7 @@ impl ControllerHandle {
 
     /// Whether `key` is to run again, and is held back since it is in a hot loop.
     pub fn is_held_back(&self, key: &Key) -> bool {
-        matches!(self.queue.place(key).0, QueuePosition::Delayed(delayed) if delayed.slowed)
+        matches!(self.queue.place(key).0, QueuePosition::Delayed(delayed) if delayed.hold == Some(Hold::HotLoop))
     }
 
     /// Waits until everything that the plugin watches has been seen as the server has it now.

@@ -1,8 +1,9 @@
 //! Finds fields that a plugin keeps rewriting: two controllers that disagree, a time in a status, a value that the
 //! API server keeps in another form.
 //!
-//! - What counts is a write that changed something; a field is hot after [`MANY`] of them within a minute,
-//!   and cools when it was left alone for ten.
+//! - What counts is a write that brings back a value that the field had a moment ago, or one of a pass that nothing but
+//!   the plugin itself led to. A count of pods that become ready, one after the other, is neither.
+//! - A field is hot after [`MANY`] of them within a minute, and cools when there was none for ten.
 
 mod churn;
 
@@ -13,11 +14,15 @@ use std::time::Duration;
 
 pub(super) use churn::Churn;
 
+use crate::view::ValueHash;
+
 /// So many rewrites within [`WINDOW`] are too many.
 const MANY: usize = 40;
 /// In which they are counted.
 pub(super) const WINDOW: Duration = Duration::from_secs(60);
-/// A field that nobody rewrote for so long is forgotten.
+/// So many values of a field are compared with the next one.
+const VALUES: usize = 3;
+/// A field of which no rewrite counted for so long is forgotten.
 const COOL: Duration = Duration::from_secs(600);
 /// So many fields are watched for each plugin.
 const MOST: usize = 4096;
@@ -30,10 +35,24 @@ pub(super) struct HotLoops<N, T> {
     fields: HashMap<N, Rewrites<T>>,
 }
 
+/// A write that has changed a field.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FieldWrite<'a> {
+    /// The version of the answer, where the host keeps no copy of the object: the same one again is not a change.
+    pub(super) version: Option<&'a str>,
+    /// What is there now.
+    pub(super) value: ValueHash,
+    /// Something outside led to the pass.
+    pub(super) is_outside: bool,
+}
+
 #[derive(Debug)]
 struct Rewrites<T> {
+    /// When those were that count.
     recent: VecDeque<T>,
     last: T,
+    /// What was written last.
+    values: VecDeque<ValueHash>,
     /// The version that the last write led to, of an object that the host keeps no copy of.
     version: Option<String>,
     hot: bool,
@@ -113,10 +132,24 @@ impl<N, T> HotLoops<N, T> {
     }
 }
 
+impl<T> Rewrites<T> {
+    /// Whether the field had this value a moment ago. It has it now.
+    fn returns(&mut self, value: ValueHash) -> bool {
+        if !value.is_known() {
+            return false;
+        }
+        let returns = self.values.contains(&value);
+        self.values.push_back(value);
+        if self.values.len() > VALUES {
+            self.values.pop_front();
+        }
+        returns
+    }
+}
+
 impl<N: Eq + Hash, T: Copy + Sub<T, Output = Duration>> HotLoops<N, T> {
-    /// A write has changed this field at `now`. Whether it has, only the `version` of the answer tells where the
-    /// host keeps no copy of the object: the same one again is not a change.
-    pub(super) fn rewrote(&mut self, field: N, version: Option<&str>, now: T) -> Heat {
+    /// A write has changed this field at `now`.
+    pub(super) fn rewrote(&mut self, field: N, write: FieldWrite<'_>, now: T) -> Heat {
         if self.fields.len() >= MOST {
             self.fields
                 .retain(|_, rewrites| now - rewrites.last < WINDOW || rewrites.hot);
@@ -127,6 +160,7 @@ impl<N: Eq + Hash, T: Copy + Sub<T, Output = Duration>> HotLoops<N, T> {
         let fresh = || Rewrites {
             recent: VecDeque::new(),
             last: now,
+            values: VecDeque::new(),
             version: None,
             hot: false,
         };
@@ -134,10 +168,13 @@ impl<N: Eq + Hash, T: Copy + Sub<T, Output = Duration>> HotLoops<N, T> {
         if now - rewrites.last >= COOL {
             *rewrites = fresh();
         }
-        if version.is_some() && rewrites.version.as_deref() == version {
+        if write.version.is_some() && rewrites.version.as_deref() == write.version {
             return Heat::Calm;
         }
-        rewrites.version = version.map(str::to_owned);
+        rewrites.version = write.version.map(str::to_owned);
+        if !rewrites.returns(write.value) && write.is_outside {
+            return Heat::Calm;
+        }
         rewrites.last = now;
         rewrites.recent.push_back(now);
         while rewrites
@@ -178,12 +215,52 @@ pub(super) mod tests {
     fn many_rewrites_within_a_minute_are_hot_until_the_field_is_left_alone() {
         let mut loops = HotLoops::default();
         let calm =
-            (0..39).all(|second| loops.rewrote(".data.time", None, At(second)) == Heat::Calm);
+            (0..39).all(|second| loops.rewrote(".data.time", alone(), At(second)) == Heat::Calm);
         assert!(calm);
-        assert_eq!(loops.rewrote(".data.other", None, At(39)), Heat::Calm);
-        assert_eq!(loops.rewrote(".data.time", None, At(39)), Heat::New(40));
-        assert_eq!(loops.rewrote(".data.time", None, At(500)), Heat::Hot);
-        assert_eq!(loops.rewrote(".data.time", None, At(1100)), Heat::Calm);
+        assert_eq!(loops.rewrote(".data.other", alone(), At(39)), Heat::Calm);
+        assert_eq!(loops.rewrote(".data.time", alone(), At(39)), Heat::New(40));
+        assert_eq!(loops.rewrote(".data.time", alone(), At(500)), Heat::Hot);
+        assert_eq!(loops.rewrote(".data.time", alone(), At(1100)), Heat::Calm);
+    }
+
+    /// A write of a pass that nothing outside led to.
+    fn alone() -> FieldWrite<'static> {
+        FieldWrite::default()
+    }
+
+    #[test]
+    fn of_passes_with_a_cause_outside_only_values_that_return_count() {
+        // (the value of each write; what the 60th one is)
+        type Row = (fn(u32) -> u32, bool, Heat);
+        let rows: [Row; 6] = [
+            // Pods become ready, one after the other.
+            (|n| n, true, Heat::Calm),
+            // A plugin that counts its own passes.
+            (|n| n, false, Heat::Hot),
+            // Two controllers that disagree; three that do.
+            (|_| 0, true, Heat::Hot),
+            (|n| n % 2, true, Heat::Hot),
+            (|n| n % 3, true, Heat::Hot),
+            // A long time until a value returns.
+            (|n| n % 10, true, Heat::Calm),
+        ];
+        for (value, is_outside, want) in rows {
+            let mut loops = HotLoops::default();
+            let write = |n| FieldWrite {
+                version: None,
+                value: ValueHash::of(&value(n).to_string()),
+                is_outside,
+            };
+            let heats = (0..60).map(|n| loops.rewrote(".status.ready", write(n), At(0)));
+            assert_eq!(heats.last(), Some(want), "{:?}", write(59));
+        }
+        // What nobody sees counts only without a cause outside.
+        let mut loops = HotLoops::default();
+        let unseen = FieldWrite {
+            is_outside: true,
+            ..alone()
+        };
+        assert!((0..60).all(|_| loops.rewrote("", unseen, At(0)) == Heat::Calm));
     }
 
     #[test]
@@ -193,7 +270,7 @@ pub(super) mod tests {
         assert!(
             times
                 .into_iter()
-                .all(|second| loops.rewrote("f", None, At(second)) == Heat::Calm)
+                .all(|second| loops.rewrote("f", alone(), At(second)) == Heat::Calm)
         );
     }
 
@@ -201,7 +278,14 @@ pub(super) mod tests {
     fn of_an_object_that_nobody_sees_only_new_versions_count() {
         let mut loops = HotLoops::default();
         let writes = |loops: &mut HotLoops<_, _>, version: fn(u64) -> u64| {
-            let write = |n| loops.rewrote("", Some(&version(n).to_string()), At(0));
+            let write = |n| {
+                let version = version(n).to_string();
+                let write = FieldWrite {
+                    version: Some(&version),
+                    ..alone()
+                };
+                loops.rewrote("", write, At(0))
+            };
             (0..40).map(write).last()
         };
         assert_eq!(writes(&mut loops, |_| 7), Some(Heat::Calm));
@@ -238,7 +322,7 @@ pub(super) mod tests {
     fn a_flood_of_fields_is_bounded() {
         let mut loops = HotLoops::default();
         for number in 0..100_000 {
-            loops.rewrote(number, None, At(0));
+            loops.rewrote(number, alone(), At(0));
         }
         assert!(loops.fields.len() <= MOST);
     }

@@ -100,6 +100,15 @@ pub struct Delayed {
     pub left: Duration,
     /// Why it runs then.
     pub why: Option<WakeReason>,
-    /// It is held back, since it rewrites something again and again.
-    pub slowed: bool,
+    /// What holds it back, if it is to run already.
+    pub hold: Option<Hold>,
+}
+
+/// Why a key that is to run is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// It rewrites something again and again.
+    HotLoop,
+    /// Its last pass used much CPU time. A new generation of its object does not wait for that.
+    Pace,
 }

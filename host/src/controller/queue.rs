@@ -6,7 +6,7 @@
 //! - **Delays**: the earliest delay of a key wins, and an immediate add cancels it.
 //! - **Two priorities**: what is added low runs after everything else, but is never starved by it
 //!   (kubernetes-sigs/controller-runtime#3496); a retry has the priority of the run before it.
-//! - **Slowed**: a key can be held back until a moment, unless what is noted of it is urgent.
+//! - **Held back**: a key can be held back until a moment, unless what is noted of it does not wait for that.
 //!
 //! No lock, no clock, no await: [`super::work`] owns those.
 
@@ -18,6 +18,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::hash::Hash;
 use std::mem;
 
+use super::object_state::Hold;
 use crate::bugs::bug;
 use entry::{Count, Entry};
 pub(super) use slots::Handle;
@@ -32,15 +33,15 @@ pub(super) trait Payload: Default {
     fn delay_ended(&mut self);
     /// The key runs before its delay would have ended.
     fn delay_forgotten(&mut self);
-    /// Whether the key runs now, also if it is slowed.
-    fn is_urgent(&self) -> bool;
+    /// Whether the key runs now, though this holds it back.
+    fn ignores(&self, hold: Hold) -> bool;
 }
 
 /// Nothing.
 impl Payload for () {
     fn delay_ended(&mut self) {}
     fn delay_forgotten(&mut self) {}
-    fn is_urgent(&self) -> bool {
+    fn ignores(&self, _: Hold) -> bool {
         false
     }
 }
@@ -78,8 +79,8 @@ pub(super) enum KeyPosition<T> {
     Nowhere,
     /// It waits to be taken.
     Waiting { low: bool },
-    /// It waits for its time; held back, if it is slowed.
-    Delayed { due: T, slowed: bool },
+    /// It waits for its time, or is held back until then.
+    Delayed { due: T, hold: Option<Hold> },
     /// It was taken, and is to run again if it was added since.
     Running { again: bool },
 }
@@ -196,11 +197,14 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
         Some(&mut entry.note)
     }
 
-    /// Does not hand `key` out before `until`, unless that is urgent.
-    pub(super) fn slow(&mut self, key: K, until: T) {
+    /// Does not hand `key` out before `until`, unless what is noted of it ignores that. Of two holds the later one
+    /// counts.
+    pub(super) fn hold(&mut self, key: K, until: T, hold: Hold) {
         let handle = self.keys.enter(key);
-        if let Some(slot) = handle.and_then(|handle| self.keys.get_mut(handle)) {
-            slot.entry.slowed = Some(until);
+        if let Some(slot) = handle.and_then(|handle| self.keys.get_mut(handle))
+            && slot.entry.held.is_none_or(|(held, _)| held <= until)
+        {
+            slot.entry.held = Some((until, hold));
         }
     }
 
@@ -215,12 +219,14 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
             let entry = &mut slot.entry;
             entry.dirty = false;
             let is_due = mem::take(&mut entry.due);
-            let is_urgent = entry.note.is_urgent();
-            if let Some(until) = entry.slowed.filter(|until| *until > now && !is_urgent) {
+            if let Some((until, hold)) = entry.held
+                && until > now
+                && !entry.note.ignores(hold)
+            {
                 self.delay(handle, until, priority);
                 continue;
             }
-            entry.slowed = None;
+            entry.held = None;
             entry.running = true;
             self.count.running += 1;
             let cause = if is_due { Cause::Delay } else { Cause::Change };
@@ -353,7 +359,10 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
         match entry.delayed {
             Some(due) => KeyPosition::Delayed {
                 due,
-                slowed: entry.slowed == Some(due),
+                hold: entry
+                    .held
+                    .filter(|(until, _)| *until == due)
+                    .map(|(_, hold)| hold),
             },
             None => KeyPosition::Nowhere,
         }

@@ -146,6 +146,15 @@ impl Reconciler {
         })
     }
 
+    /// Waits until the stores show what the last pass over `key` has perhaps created, or the passes are to stop.
+    pub(super) async fn catch_up(&self, key: &Key) {
+        tokio::select! {
+            biased;
+            () = self.cluster.view.catch_up(key) => {}
+            () = self.cancel.stopped() => {}
+        }
+    }
+
     /// Makes one pass over `object`, which has failed `attempt` times before.
     pub(super) async fn pass(&self, object: &Object, attempt: u32) -> Pass {
         let step = self.step(object);

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::early::{COUNTED, TOGETHER, early};
-use super::object_state::{Delayed, QueuePosition};
+use super::object_state::{Delayed, Hold, QueuePosition};
 use super::queue::{self, Cause, Handle, Priority, Queue};
 use super::wake_reasons::WakeReasons;
 use crate::metrics::{Backlog, PluginMetrics, QueueDepth};
@@ -145,9 +145,9 @@ impl WorkQueue {
     }
 
     /// Does not hand `key` out for `delay`, even if it is added again.
-    pub(super) fn slow(&self, key: &Key, delay: Duration) {
+    pub(super) fn hold(&self, key: &Key, delay: Duration, hold: Hold) {
         let until = self.clock.now() + delay;
-        self.state.lock().queue.slow(key.clone(), until);
+        self.state.lock().queue.hold(key.clone(), until, hold);
     }
 
     /// Hands nothing out for `delay`.
@@ -224,10 +224,10 @@ impl WorkQueue {
                 low,
                 since: since(payload.and_then(|payload| payload.since)),
             },
-            queue::KeyPosition::Delayed { due, slowed } => QueuePosition::Delayed(Delayed {
+            queue::KeyPosition::Delayed { due, hold } => QueuePosition::Delayed(Delayed {
                 left: due.saturating_duration_since(now),
                 why: payload.and_then(|payload| payload.delayed.clone()),
-                slowed,
+                hold,
             }),
             queue::KeyPosition::Running { again } => QueuePosition::Running {
                 since: since(started.map(|(_, started)| *started)),

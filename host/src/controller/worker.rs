@@ -12,7 +12,8 @@ use tracing::Instrument;
 use super::backoff::{Backoff, Revision};
 use super::count::count;
 use super::finalizer::Step;
-use super::hot::{Churn, Heat, HotLoops, Rivals};
+use super::hot::{Churn, FieldWrite, Heat, HotLoops, Rivals};
+use super::object_state::Hold;
 use super::pass_run::PassRun;
 use super::queue::Priority;
 use super::reconcile::{Done, Pass, Reconciler};
@@ -35,6 +36,11 @@ const SPREAD: f64 = 0.1;
 
 /// How long a key waits that keeps rewriting the same field.
 const HOT: Duration = Duration::from_secs(10);
+
+/// After a pass that used so much CPU time, its key waits [`PACE`] times as long. So a key whose passes are expensive uses
+/// a fifth of a core, and changes that come close together are one pass.
+const PACED: Duration = Duration::from_millis(5);
+const PACE: u32 = 4;
 
 /// What the workers of one plugin share.
 pub(super) struct Worker {
@@ -144,6 +150,7 @@ impl Worker {
     /// Makes a pass over the key that was taken, and does what follows from it.
     async fn turn(&self, taken: &WorkItem) {
         let key: &Key = &taken.key;
+        self.reconciler.catch_up(key).await;
         let Some(object) = self.reconciler.find(key) else {
             self.forget(key); // deleted since it was queued
             return;
@@ -196,6 +203,9 @@ impl Worker {
         }
         let delay = self.settle(run.taken, Revision::of(run.metadata), next);
         self.pauses(key, pass.step == Step::Paused);
+        if pass.cpu >= PACED {
+            self.queue.hold(key, pass.cpu * PACE, Hold::Pace);
+        }
         self.pace(primary, pass);
         if let Ok(Done::After(asked)) = &pass.outcome
             && u128::from(*asked) < SHORTEST_REQUEUE.as_millis()
@@ -203,7 +213,7 @@ impl Worker {
         {
             report::too_soon(cluster, primary, *asked);
         }
-        let hot_loop = self.cool(primary, run.metadata.generation, &journal);
+        let hot_loop = self.cool(run, &journal);
         let record = run.record(journal, hot_loop, delay);
         report::span(&run.span, &record);
         count(&self.meters, pass, &record);
@@ -302,38 +312,40 @@ impl Worker {
 
     /// Slows the key down if the plugin keeps rewriting what it has just written, and says so. Answers what it does,
     /// if it does.
-    fn cool(
-        &self,
-        primary: &Primary,
-        generation: Option<i64>,
-        journal: &Journal,
-    ) -> Option<String> {
+    fn cool(&self, run: &PassRun<'_>, journal: &Journal) -> Option<String> {
+        let (primary, generation) = (&run.primary, run.metadata.generation);
         let (now, key) = (self.seams.clock.now(), &primary.key);
         let mut hot_loop = None;
         for wrote in &journal.writes {
             let heat = self.churned(wrote, key, now);
             if heat != Heat::Calm {
-                self.queue.slow(key, HOT);
+                self.queue.hold(key, HOT, Hold::HotLoop);
                 hot_loop = Some(format!("makes and deletes {} {}", wrote.kind, wrote.key));
             }
             if let Heat::New(times) = heat {
                 self.meters.hot_loops.inc();
                 report::churns(self.reconciler.cluster(), primary, wrote, times);
             }
-            let Some((field, answer)) = wrote.rewrites() else {
+            let Some(rewrite) = wrote.rewrites() else {
                 continue;
             };
+            let field = rewrite.field;
             let (kind, object, path) = (wrote.kind.clone(), wrote.key.clone(), field.to_owned());
             let rival = self
                 .rivals
                 .lock()
                 .wrote((kind.clone(), object.clone()), key, now);
             let field_of = (kind, object, path, generation);
-            let heat = self.hot.lock().rewrote(field_of, answer, now);
+            let write = FieldWrite {
+                version: rewrite.version,
+                value: rewrite.value,
+                is_outside: run.taken.reasons.are_outside((&wrote.kind, &wrote.key)),
+            };
+            let heat = self.hot.lock().rewrote(field_of, write, now);
             if heat == Heat::Calm {
                 continue;
             }
-            self.queue.slow(key, HOT);
+            self.queue.hold(key, HOT, Hold::HotLoop);
             let seen = report::HotLoop {
                 wrote,
                 field,

@@ -1,5 +1,7 @@
 //! What a write changed, field by field, for people: paths as in CustomResourceDefinitions, values cut short.
 
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -31,6 +33,32 @@ pub struct Difference {
     pub before: Option<String>,
     /// What is there now, as JSON; none if nothing is.
     pub after: Option<String>,
+    /// The whole of what is there now, to compare it with a later value.
+    pub value: ValueHash,
+}
+
+/// Tells two values of a field apart, without showing them. Unknown for values of a Secret.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct ValueHash(Option<u64>);
+
+impl ValueHash {
+    /// The hash of the JSON text of a value.
+    pub fn of(text: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        Self(Some(hasher.finish()))
+    }
+
+    /// Whether the value is known.
+    pub fn is_known(self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl fmt::Debug for ValueHash {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(if self.is_known() { "known" } else { "unknown" })
+    }
 }
 
 impl Difference {
@@ -194,15 +222,22 @@ impl<'h> Walk<'h> {
             return;
         }
         // Hidden as a whole, and then cut: a part of a value would not be known for one.
-        let shown = |value: &Value| match (self.secret, self.hide) {
+        let shown = |text: &str| match (self.secret, self.hide) {
             (true, _) => HIDDEN.to_owned(),
-            (false, Some(hide)) => cut(&hide(&value.to_string()), LONGEST),
-            (false, None) => cut(&value.to_string(), LONGEST),
+            (false, Some(hide)) => cut(&hide(text), LONGEST),
+            (false, None) => cut(text, LONGEST),
+        };
+        let [before, after] = [before, after].map(|value| value.map(Value::to_string));
+        let value = if self.secret {
+            ValueHash::default()
+        } else {
+            ValueHash::of(after.as_deref().unwrap_or_default())
         };
         told.push(Difference {
             path: cut(&self.path, LONGEST_PATH),
-            before: before.map(shown),
-            after: after.map(shown),
+            before: before.as_deref().map(shown),
+            after: after.as_deref().map(shown),
+            value,
         });
     }
 }
@@ -361,6 +396,19 @@ mod tests {
         for (before, after, want) in cases {
             assert_eq!(lines(&before, &after), want, "{before} {after}");
         }
+    }
+
+    #[test]
+    fn the_whole_of_a_value_is_compared_but_for_secrets() {
+        let value = |kind: &str, end: &str| {
+            let text = format!("{}{end}", "x".repeat(1000));
+            let [old, new] = [String::new(), text].map(|a| json!({"kind": kind, "data": {"a": a}}));
+            differences(&old, &new)[0].value
+        };
+        assert_eq!(value("ConfigMap", "a"), value("ConfigMap", "a"));
+        assert_ne!(value("ConfigMap", "a"), value("ConfigMap", "b"));
+        assert!(!value("Secret", "a").is_known());
+        assert!(!format!("{:?}", value("ConfigMap", "a")).contains(char::is_numeric));
     }
 
     #[test]

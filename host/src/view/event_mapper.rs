@@ -88,9 +88,13 @@ impl EventMapper {
     /// its own object.
     pub(super) fn why(&self, resource: &Resource, change: &Change, key: &Key) -> WakeReason {
         if self.is_request(resource, change, key) {
-            WakeReason::Asked
-        } else {
-            wake_reason::changed(resource, change)
+            return WakeReason::Asked;
+        }
+        match &change.new {
+            Some(new) if self.is_own(resource, new, key) && is_edit(change.old.as_ref(), new) => {
+                WakeReason::Edited(resource.kind.clone(), key.clone())
+            }
+            _ => wake_reason::changed(resource, change),
         }
     }
 
@@ -100,9 +104,14 @@ impl EventMapper {
         let (Some(old), Some(new)) = (&change.old, &change.new) else {
             return false;
         };
+        let is_own = self.is_own(resource, new, key);
         let (old, new) = (&old.metadata, &new.metadata);
-        let is_own = *resource == self.primary && new.key == *key && old.uid == new.uid;
-        is_own && new.requested.is_some() && old.requested != new.requested
+        is_own && old.uid == new.uid && new.requested.is_some() && old.requested != new.requested
+    }
+
+    /// Whether `object` is that of `key`.
+    fn is_own(&self, resource: &Resource, object: &Object, key: &Key) -> bool {
+        *resource == self.primary && object.metadata.key == *key
     }
 
     /// The primaries that own the object.
@@ -137,6 +146,16 @@ pub(super) fn is_seen(change: &Change, fields: Option<&Fields>, spec_only: bool)
     }
     let whole = Fields::default();
     !old.is_alike(new, fields.unwrap_or(&whole))
+}
+
+/// Whether a user asks for something else of the object than before: it is another object, has a new generation, or is
+/// to be deleted.
+fn is_edit(old: Option<&Object>, new: &Object) -> bool {
+    let Some(old) = old.map(|old| &old.metadata) else {
+        return true;
+    };
+    let new = &new.metadata;
+    old.uid != new.uid || old.generation != new.generation || old.deleting != new.deleting
 }
 
 fn is_spec_change(old: &Metadata, new: &Metadata) -> bool {
@@ -271,10 +290,10 @@ mod tests {
                 new: asked(new_uid, new),
             };
             let why = |resource: Resource, key: &Key| wakes.0.why(&resource, &change, key);
-            let want = if is_request {
-                WakeReason::Asked
-            } else {
-                WakeReason::Changed("Greeting".into(), own.clone())
+            let want = match (is_request, old_uid == new_uid) {
+                (true, _) => WakeReason::Asked,
+                (false, true) => WakeReason::Changed("Greeting".into(), own.clone()),
+                (false, false) => WakeReason::Edited("Greeting".into(), own.clone()),
             };
             assert_eq!(why(resource("Greeting"), &own), want, "{old} {new}");
             let other = Key::new(Some("n"), "b");

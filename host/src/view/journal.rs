@@ -3,7 +3,7 @@
 mod reported;
 mod under_way;
 
-use super::difference::Difference;
+use super::difference::{Difference, ValueHash};
 use crate::object::Key;
 pub(super) use under_way::Journals;
 
@@ -100,6 +100,17 @@ pub enum WriteOutcome {
     Failed,
 }
 
+/// What one more write like this one rewrites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rewrite<'a> {
+    /// The field, or an empty text for nothing more exact than the object.
+    pub field: &'a str,
+    /// The version of the answer, if nothing else says whether the write has changed the object at all.
+    pub version: Option<&'a str>,
+    /// What is there now.
+    pub value: ValueHash,
+}
+
 impl WriteOutcome {
     /// The fields that have changed, or were made.
     pub fn differences(&self) -> &[Difference] {
@@ -139,16 +150,25 @@ impl Wrote {
         }
     }
 
-    /// What one more write like this one rewrites: a field, or nothing more exact than the object, and the version that
-    /// says whether it has changed at all, if nothing else does. None if it rewrites nothing.
-    pub fn rewrites(&self) -> Option<(&str, Option<&str>)> {
+    /// What one more write like this one rewrites. None if it rewrites nothing.
+    pub fn rewrites(&self) -> Option<Rewrite<'_>> {
+        let object = |version, value| Rewrite {
+            field: "",
+            version,
+            value,
+        };
         let version = self.version.as_deref();
         match &self.end {
-            WriteOutcome::Created(_) => Some(("", None)),
-            WriteOutcome::Unseen => Some(("", version)),
+            // One that is made again comes back, whatever it is like.
+            WriteOutcome::Created(_) => Some(object(None, ValueHash::of(""))),
+            WriteOutcome::Unseen => Some(object(version, ValueHash::default())),
             WriteOutcome::Changed(_) => match self.changes().next() {
-                Some(field) => Some((&field.path, None)),
-                None => (!self.unread.is_empty()).then_some(("", version)),
+                Some(field) => Some(Rewrite {
+                    field: &field.path,
+                    version: None,
+                    value: field.value,
+                }),
+                None => (!self.unread.is_empty()).then(|| object(version, ValueHash::default())),
             },
             WriteOutcome::Deleted | WriteOutcome::NotDeleted | WriteOutcome::Failed => None,
         }

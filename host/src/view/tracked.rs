@@ -63,6 +63,7 @@ impl View {
         self.reads.lock().forget(by);
         self.forget_author(by);
         self.journals.lock().forget(by);
+        self.unanswered.take(by);
     }
 
     /// The run of `by` is about to read one object that it may read, or one of a kind that is not served.

@@ -25,6 +25,8 @@ pub enum WakeReason {
     Listed,
     /// An object of this kind and name came, changed or went.
     Changed(String, Key),
+    /// Its own object, of this kind and name, is new, has a new generation, or is to be deleted.
+    Edited(String, Key),
     /// An object of this kind and name changed while it wrote it, or its write of it has an unknown end.
     Overtaken(String, Key),
     /// What it read is watched from now on.
@@ -49,7 +51,9 @@ impl fmt::Display for WakeReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Listed => write!(out, "it was in the first list"),
-            Self::Changed(kind, key) => write!(out, "{kind} {key} has changed"),
+            Self::Changed(kind, key) | Self::Edited(kind, key) => {
+                write!(out, "{kind} {key} has changed")
+            }
             Self::Overtaken(kind, key) => {
                 write!(out, "{kind} {key} has changed while it wrote that")
             }

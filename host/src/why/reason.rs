@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::left::Left;
 use super::live_object::LiveObject;
-use crate::controller::{CacheState, ObjectState, PassOutcome, QueuePosition, Step};
+use crate::controller::{CacheState, Hold, ObjectState, PassOutcome, QueuePosition, Step};
 use crate::metrics::PluginStage;
 use crate::object::Metadata;
 use crate::selector::LabelSelector;
@@ -68,6 +68,8 @@ pub enum Reason {
     Throttled(Duration),
     /// It rewrites something again and again, and is slowed down.
     HotLoop(Duration),
+    /// Its last pass used much CPU time, and it waits in proportion.
+    Paced(Duration),
     /// The plugin asked for it.
     Requeued(Duration),
     /// The plugin's `finalize` is not done yet.
@@ -126,6 +128,7 @@ impl Reason {
             Self::Backoff { .. } => "Backoff",
             Self::Throttled(_) => "Throttled",
             Self::HotLoop(_) => "HotLoop",
+            Self::Paced(_) => "Paced",
             Self::Requeued(_) => "Requeued",
             Self::FinalizePending(_) => "FinalizePending",
             Self::Delayed(_) => "Delayed",
@@ -171,6 +174,7 @@ impl Reason {
             Self::Backoff { left, failures } => format!("it has failed {failures} times in a row, and is tried again in {}, or when it changes", format_duration(*left)),
             Self::Throttled(left) => format!("the API server was busy: it is tried again in {}", format_duration(*left)),
             Self::HotLoop(left) => format!("it rewrites the same field again and again, and is slowed down: it runs in {}; look for another writer of that field", format_duration(*left)),
+            Self::Paced(left) => format!("it has changed, and its last pass used much CPU time: it runs in {}, or at once if its spec changes", format_duration(*left)),
             Self::Requeued(left) => format!("the plugin asked to see it again in {}", format_duration(*left)),
             Self::FinalizePending(left) => format!("it is being deleted, and the plugin's finalize is not done: it is asked again in {}", format_duration(*left)),
             Self::Delayed(left) => format!("it runs in {}", format_duration(*left)),
@@ -195,6 +199,7 @@ impl Reason {
             | Self::Backoff { left, .. }
             | Self::Throttled(left)
             | Self::HotLoop(left)
+            | Self::Paced(left)
             | Self::Requeued(left)
             | Self::FinalizePending(left)
             | Self::Delayed(left) => Some(*left),
@@ -305,8 +310,9 @@ fn queued(state: &ObjectState) -> Option<Reason> {
             (None, false) => Reason::Queued(*since),
             (None, true) => Reason::QueuedLow(*since),
         },
-        QueuePosition::Delayed(delayed) if delayed.slowed => Reason::HotLoop(delayed.left),
         QueuePosition::Delayed(delayed) => match delayed.why {
+            _ if delayed.hold == Some(Hold::HotLoop) => Reason::HotLoop(delayed.left),
+            _ if delayed.hold == Some(Hold::Pace) => Reason::Paced(delayed.left),
             Some(WakeReason::Failed) => Reason::Backoff {
                 left: delayed.left,
                 failures: state.failures,

@@ -147,7 +147,7 @@ fn busy(kind: &str, times: usize, last: &Record) -> String {
         .journal
         .writes
         .iter()
-        .find_map(|wrote| Some((wrote, wrote.rewrites()?.0)));
+        .find_map(|wrote| Some((wrote, wrote.rewrites()?.field)));
     if let Some((wrote, field)) = wrote {
         let what = format!("; it wrote {} {} {field}", wrote.kind, wrote.key);
         text.push_str(what.trim_end());

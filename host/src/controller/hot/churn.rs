@@ -9,7 +9,7 @@ use std::hash::Hash;
 use std::ops::Sub;
 use std::time::Duration;
 
-use super::{Heat, HotLoops, MOST, WINDOW};
+use super::{FieldWrite, Heat, HotLoops, MOST, WINDOW};
 
 /// So many objects that a key makes and deletes within [`WINDOW`] are too many.
 const MANY: usize = 300;
@@ -46,7 +46,7 @@ impl<N: Eq + Hash, B: Eq + Hash, T: Copy + Sub<T, Output = Duration>> Churn<N, B
     pub(in crate::controller) fn deleted(&mut self, object: &N, by: B, now: T) -> Heat {
         match self.made.remove(object) {
             Some((maker, made)) if maker == by && now - made < WINDOW => {
-                self.deletions.rewrote(by, None, now)
+                self.deletions.rewrote(by, FieldWrite::default(), now)
             }
             Some(_) | None => Heat::Calm,
         }

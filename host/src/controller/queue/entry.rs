@@ -1,5 +1,6 @@
 //! What a queue knows of one key, and how many keys are what.
 
+use super::super::object_state::Hold;
 use super::Payload;
 
 /// What is known of a key.
@@ -20,8 +21,8 @@ pub(super) struct Entry<T, N> {
     pub(super) delayed: Option<T>,
     /// It runs low when its delay ends.
     pub(super) delayed_low: bool,
-    /// It does not run before then.
-    pub(super) slowed: Option<T>,
+    /// It does not run before then, and why.
+    pub(super) held: Option<(T, Hold)>,
     pub(super) note: N,
 }
 
@@ -43,7 +44,7 @@ impl<T, N: Default> Default for Entry<T, N> {
             due: false,
             delayed: None,
             delayed_low: false,
-            slowed: None,
+            held: None,
             note: N::default(),
         }
     }
@@ -62,7 +63,7 @@ impl<T, N: Payload> Entry<T, N> {
 
     /// Whether there is nothing to know of it.
     pub(super) fn is_idle(&self) -> bool {
-        let waits = self.dirty || self.delayed.is_some() || self.slowed.is_some();
+        let waits = self.dirty || self.delayed.is_some() || self.held.is_some();
         !waits && !self.running && self.in_low == 0
     }
 }

@@ -311,9 +311,10 @@ fn a_priority_is_raised_while_queued_and_while_delayed_but_never_lowered() {
 }
 
 #[test]
-fn a_slowed_key_waits_whoever_adds_it_and_holds_nobody_else_back() {
+fn a_key_that_is_held_back_waits_whoever_adds_it_and_holds_nobody_else_back() {
     let mut queue = queue(&["a", "b"]);
-    queue.slow("a", 5);
+    queue.hold("a", 5, Hold::HotLoop);
+    queue.hold("a", 3, Hold::Pace);
     assert_eq!(
         (take(&mut queue, 0), take(&mut queue, 0)),
         (Some("b"), None)
@@ -323,7 +324,7 @@ fn a_slowed_key_waits_whoever_adds_it_and_holds_nobody_else_back() {
     assert_eq!(take(&mut queue, 5), Some("a"));
     queue.done(&"a");
     queue.add("a");
-    assert_eq!(take(&mut queue, 5), Some("a"), "it is slowed once");
+    assert_eq!(take(&mut queue, 5), Some("a"), "it is held back once");
 }
 
 /// kube-rs#1772: a delay of years made its timer panic.

@@ -4,6 +4,7 @@
 
 use tokio::time::Instant;
 
+use super::super::object_state::Hold;
 use super::super::queue::Payload;
 use super::super::wake_reasons::WakeReasons;
 use crate::view::WakeReason;
@@ -30,8 +31,11 @@ impl Payload for KeyPayload {
         self.delayed = None;
     }
 
-    fn is_urgent(&self) -> bool {
-        self.reasons.are_asked_for()
+    fn ignores(&self, hold: Hold) -> bool {
+        match hold {
+            Hold::HotLoop => self.reasons.are_asked_for(),
+            Hold::Pace => self.reasons.are_asked_for() || self.reasons.is_edited,
+        }
     }
 }
 
@@ -95,6 +99,36 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_new_generation_waits_for_a_hot_loop_alone() {
+        let edited = || WakeReason::Edited("Greeting".into(), key());
+        // (hold, reason; whether the key runs)
+        let rows = [
+            (Hold::Pace, changed(), false),
+            (Hold::Pace, edited(), true),
+            (Hold::Pace, WakeReason::Asked, true),
+            (Hold::HotLoop, edited(), false),
+            (Hold::HotLoop, WakeReason::Asked, true),
+        ];
+        for (hold, why, runs) in rows {
+            let queue = queue();
+            change(&queue);
+            let taken = queue.take().await.unwrap();
+            queue.hold(&key(), MINUTE, hold);
+            queue.done(&taken);
+            // It counts also behind many other reasons.
+            for number in 0..20 {
+                let why = WakeReason::Changed("Pod".into(), Key::new(None, &number.to_string()));
+                let (key, low) = (key(), false);
+                queue.add(Enqueue { key, why, low });
+            }
+            let (key, low) = (key(), false);
+            let why_text = format!("{hold:?} {why:?}");
+            queue.add(Enqueue { key, why, low });
+            assert_eq!(queue.take().now_or_never().is_some(), runs, "{why_text}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn who_asks_for_a_key_does_not_wait_for_what_slows_it() {
         let ask = |queue: &WorkQueue| {
             let (key, why) = (key(), WakeReason::Asked);
@@ -107,7 +141,7 @@ mod tests {
         let queue = queue();
         change(&queue);
         let taken = queue.take().await.unwrap();
-        queue.slow(&key(), MINUTE);
+        queue.hold(&key(), MINUTE, Hold::HotLoop);
         queue.done(&taken);
         change(&queue);
         assert!(queue.take().now_or_never().is_none(), "it is slowed");
@@ -116,7 +150,7 @@ mod tests {
         assert_eq!(taken.reasons.first, [WakeReason::Asked, changed()]);
         // Somebody asks while it runs, before it is slowed.
         ask(&queue);
-        queue.slow(&key(), MINUTE);
+        queue.hold(&key(), MINUTE, Hold::HotLoop);
         queue.done(&taken);
         let taken = queue.take().now_or_never().flatten().unwrap();
         assert_eq!(taken.reasons.first, [WakeReason::Asked]);
@@ -124,7 +158,7 @@ mod tests {
         queue.done(&taken);
         change(&queue);
         let taken = queue.take().now_or_never().flatten().unwrap();
-        queue.slow(&key(), MINUTE);
+        queue.hold(&key(), MINUTE, Hold::HotLoop);
         queue.done(&taken);
         change(&queue);
         assert!(queue.take().now_or_never().is_none());
@@ -147,7 +181,7 @@ mod tests {
         let queue = queue();
         delay(&queue, MINUTE, WakeReason::Requeued);
         // Somebody has to look for the delay to end; nothing is handed out yet.
-        queue.slow(&key(), 2 * MINUTE);
+        queue.hold(&key(), 2 * MINUTE, Hold::HotLoop);
         let looks = queue.clock.within(MINUTE * 3 / 2, queue.take());
         assert!(looks.await.is_none());
         change(&queue);

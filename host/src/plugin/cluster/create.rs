@@ -1,13 +1,14 @@
 //! `create` and `create-subresource`.
 
 use http::Method;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::check::{self, Intent};
 use super::read::{form, uri};
 use super::retry::Repeat;
 use super::write::{object_of, with_uid};
-use super::{Call, WriteMode};
+use super::{Call, Target, WriteMode};
 use crate::api::Request;
 use crate::grants::Access;
 use crate::object::{ApplyScope, Object, finalizer_of};
@@ -83,9 +84,12 @@ impl Call {
             .view
             .write(resource, key, &self.primary.key, ApplyScope::Whole)
             .creates();
-        let answer = self
-            .send_write("create an object", request, Repeat::IfUndone)
-            .await;
+        let answer = if generated {
+            self.send_generated(&target, request).await
+        } else {
+            self.send_write("create an object", request, Repeat::IfUndone)
+                .await
+        };
         if generated && matches!(answer, Err(Error::Conflict)) {
             write.without_effect();
             return Err(Error::Conflict);
@@ -100,6 +104,37 @@ impl Call {
         };
         write.answered(&object, &sent);
         Ok(self.show(&target.resource, &object))
+    }
+
+    /// Creates an object whose name the host has made up. If the answer is lost, it reads the object by that name:
+    /// nobody else has it. If that fails too, or the call ends meanwhile, the next pass over the primary waits until the
+    /// store shows what there is: it would create another object.
+    async fn send_generated(
+        &mut self,
+        target: &Target,
+        request: Request,
+    ) -> Result<Box<RawValue>, Error> {
+        self.check_requests()?;
+        let view = self.cluster.view.clone();
+        view.has_perhaps_created(&self.primary.key, &target.resource);
+        let failed = match self.try_write(request, Repeat::IfUndone).await {
+            Ok(answer) => {
+                view.has_answer(&self.primary.key, &target.resource);
+                return Ok(answer);
+            }
+            Err(failed) => failed,
+        };
+        let error = self.failed("create an object", &failed.error);
+        if !failed.has_perhaps_created() {
+            view.has_answer(&self.primary.key, &target.resource);
+        } else if failed.perhaps_done {
+            let read = Request::get(uri(target, None)?);
+            if let Ok(answer) = self.look_up("read an object that was created", read).await {
+                view.has_answer(&self.primary.key, &target.resource);
+                return Ok(answer);
+            }
+        }
+        Err(error)
     }
 
     pub(crate) async fn create_subresource(

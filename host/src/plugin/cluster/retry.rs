@@ -60,6 +60,14 @@ pub(super) struct Failed {
     pub(super) perhaps_done: bool,
 }
 
+impl Failed {
+    /// Whether it has perhaps created an object, though the guest gets no answer.
+    pub(super) fn has_perhaps_created(&self) -> bool {
+        let is_unread = matches!(self.error, ApiError::TooLarge | ApiError::NoRoom(_));
+        self.perhaps_done || is_unread
+    }
+}
+
 fn fate(error: &ApiError) -> Fate {
     match error {
         ApiError::Unreachable(_) | ApiError::Garbled(_) => Fate::Unclear,

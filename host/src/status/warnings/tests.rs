@@ -1,7 +1,7 @@
 use super::*;
 use crate::controller::Failing;
 use crate::object::Key;
-use crate::view::{Difference, WriteOutcome};
+use crate::view::{Difference, ValueHash, WriteOutcome};
 
 const MIB: u64 = 1 << 20;
 
@@ -34,6 +34,7 @@ fn writes_status(pass: &mut Record) {
             path: ".status.seen".into(),
             before: time(1),
             after: time(2),
+            value: ValueHash::default(),
         }]),
         followed: Vec::new(),
         unread: Vec::new(),

@@ -26,6 +26,7 @@ fn a_journal_takes_no_more_than_its_room() {
         path: "p".repeat(200),
         before: Some("b".repeat(120)),
         after: None,
+        value: ValueHash::default(),
     };
     let wrote = wrote("c", WriteOutcome::Changed(vec![difference; 32]));
     journals.begin(&key);
@@ -121,21 +122,22 @@ fn what_is_rewritten_is_a_field_that_has_changed_or_the_object_in_each_version()
         path: path.into(),
         before: None,
         after: None,
+        value: ValueHash::of(path),
     };
     let changed = |path| WriteOutcome::Changed(vec![field(path)]);
     let same = || WriteOutcome::Changed(Vec::new());
-    // (end, followed, sent and not read; what is rewritten, and in which version)
+    // (end, followed, sent and not read; what is rewritten, in which version, and whose value)
     let rows = [
         (
             WriteOutcome::Created(vec![field(".a")]),
             "",
             "",
-            Some(("", None)),
+            Some(("", None, Some(""))),
         ),
-        (WriteOutcome::Unseen, "", "", Some(("", Some("7")))),
-        (changed(".a"), ".b", ".c", Some((".a", None))),
-        (same(), ".b", ".c", Some((".b", None))),
-        (same(), "", ".c", Some(("", Some("7")))),
+        (WriteOutcome::Unseen, "", "", Some(("", Some("7"), None))),
+        (changed(".a"), ".b", ".c", Some((".a", None, Some(".a")))),
+        (same(), ".b", ".c", Some((".b", None, Some(".b")))),
+        (same(), "", ".c", Some(("", Some("7"), None))),
         (same(), "", "", None),
         (WriteOutcome::Deleted, "", "", None),
         (WriteOutcome::NotDeleted, "", "", None),
@@ -152,6 +154,11 @@ fn what_is_rewritten_is_a_field_that_has_changed_or_the_object_in_each_version()
             version: Some("7".into()),
             ..wrote("a", end)
         };
+        let want = want.map(|(field, version, value)| Rewrite {
+            field,
+            version,
+            value: value.map(ValueHash::of).unwrap_or_default(),
+        });
         assert_eq!(wrote.rewrites(), want, "{wrote:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::controller::{Children, Delayed, Record};
+use crate::controller::{Children, Delayed, Hold, Record};
 use crate::metrics::FailureKind;
 use crate::object::{Key, Object};
 use crate::view::{WriteOutcome, Wrote};
@@ -66,9 +66,9 @@ fn there(more: &Value) -> LiveObject {
     LiveObject::There(object(more))
 }
 
-fn delayed(why: Option<WakeReason>, slowed: bool) -> ObjectState {
+fn delayed(why: Option<WakeReason>, hold: Option<Hold>) -> ObjectState {
     let left = SECOND;
-    state(|state| state.place = QueuePosition::Delayed(Delayed { left, why, slowed }))
+    state(|state| state.place = QueuePosition::Delayed(Delayed { left, why, hold }))
 }
 
 /// Each reason, and a situation that leads to it.
@@ -117,14 +117,14 @@ fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
         });
     };
     let finalizing = || {
-        let mut state = delayed(Some(WakeReason::Requeued), false);
+        let mut state = delayed(Some(WakeReason::Requeued), None);
         let mut last = Record::settled();
         last.step = Step::Finalize;
         state.passes = vec![Arc::new(last)];
         state
     };
     let failing = || {
-        let mut state = delayed(Some(WakeReason::Failed), false);
+        let mut state = delayed(Some(WakeReason::Failed), None);
         state.failures = 3;
         state
     };
@@ -228,21 +228,26 @@ fn usual() -> Vec<(Reason, ObjectState, LiveObject)> {
         ),
         (
             Reason::Throttled(SECOND),
-            delayed(Some(WakeReason::SlowedDown), false),
+            delayed(Some(WakeReason::SlowedDown), None),
             same(),
         ),
         (
             Reason::HotLoop(SECOND),
-            delayed(Some(WakeReason::Requeued), true),
+            delayed(Some(WakeReason::Requeued), Some(Hold::HotLoop)),
+            same(),
+        ),
+        (
+            Reason::Paced(SECOND),
+            delayed(None, Some(Hold::Pace)),
             same(),
         ),
         (
             Reason::Requeued(SECOND),
-            delayed(Some(WakeReason::Requeued), false),
+            delayed(Some(WakeReason::Requeued), None),
             same(),
         ),
         (Reason::FinalizePending(SECOND), finalizing(), same()),
-        (Reason::Delayed(SECOND), delayed(None, false), same()),
+        (Reason::Delayed(SECOND), delayed(None, None), same()),
         (
             Reason::NewerNotSeenYet,
             settled(),

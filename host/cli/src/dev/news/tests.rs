@@ -1,7 +1,7 @@
 use super::*;
 use windlass_host::controller::Record;
 use windlass_host::object::Key;
-use windlass_host::view::{Difference, WriteOutcome, Wrote};
+use windlass_host::view::{Difference, ValueHash, WriteOutcome, Wrote};
 
 fn wrote(name: &str, end: WriteOutcome) -> Wrote {
     Wrote {
@@ -19,6 +19,7 @@ fn field(path: &str, before: Option<&str>, after: Option<&str>) -> Difference {
         path: path.into(),
         before: before.map(str::to_owned),
         after: after.map(str::to_owned),
+        value: ValueHash::default(),
     }
 }
 

@@ -1,9 +1,12 @@
 //! `create` and `create-subresource` on the embedded server.
 
+use std::time::Duration;
+
 use windlass_apiserver::faults::{Fault, Matcher, Switch};
 use windlass_apiserver::request::route::Verb;
 
 use super::*;
+use crate::selector::LabelSelector;
 use crate::view::WriteOutcome;
 
 #[tokio::test(start_paused = true)]
@@ -52,6 +55,65 @@ async fn generate_name_makes_another_object_each_time() {
         call.apply(object.to_string()).await,
         Err(Error::Invalid(_))
     ));
+}
+
+/// The next `times` requests with these verbs for ConfigMaps meet the fault.
+fn fault(world: &World, verbs: &[Verb], fault: &Fault) {
+    for verb in verbs {
+        world.server.faults().switch_on(Switch {
+            name: "fault".to_owned(),
+            on: Matcher {
+                verb: Some(*verb),
+                plural: Some("configmaps".to_owned()),
+                user: None,
+                ..Matcher::default()
+            },
+            from: 0,
+            times: 1,
+            fault: fault.clone(),
+        });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_creation_whose_answer_is_lost_is_read_by_the_name_that_the_host_made_up() {
+    let minute = Duration::from_secs(60);
+    // (the fault, whether the object is there after it, whether reads meet it too; what the guest is told)
+    let rows = [
+        (Fault::ResetDone, true, false, true),
+        (Fault::RefuseDone(503), true, false, true),
+        (Fault::LateAnswer(minute), true, false, true),
+        (Fault::ResetDone, true, true, false),
+        (Fault::Reset, false, false, false),
+        (Fault::Refuse(403), false, false, false),
+    ];
+    for (given, is_done, reads_fail, succeeds) in rows {
+        let world = World::new().await;
+        let verbs: &[Verb] = if reads_fail {
+            &[Verb::Create, Verb::Get]
+        } else {
+            &[Verb::Create]
+        };
+        fault(&world, verbs, &given);
+        let mut call = world.call().await;
+        let mut object = config_map("", &json!({}));
+        object["metadata"] = json!({ "generateName": "run-", "namespace": "default" });
+        let answer = call.create(object.to_string()).await;
+        assert_eq!(answer.is_ok(), succeeds, "{given:?} {answer:?}");
+        assert_eq!(world.writes().len(), usize::from(is_done), "{given:?}");
+        // The next pass over the primary sees it.
+        let (resource, view) = (world.resource("v1", "ConfigMap").await, &world.cluster.view);
+        view.catch_up(&call.primary().key).await;
+        let all = view.list(&resource, Some("default"), &LabelSelector::default());
+        let made = all
+            .iter()
+            .filter(|made| made.metadata.key.name.starts_with("run-"));
+        assert_eq!(made.count(), usize::from(is_done), "{given:?}");
+        if let Ok(made) = answer {
+            let name = parsed(Ok(made))["metadata"]["name"].clone();
+            assert!(name.as_str().unwrap().starts_with("run-"), "{name}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -27,7 +27,7 @@ pub(super) fn situations() -> Vec<(Reason, ObjectState, LiveObject)> {
     };
     let requeued_stray = || {
         let metadata = json!({ "labels": labels, "finalizers": ["windlass.dev/greeter"] });
-        let place = delayed(Some(WakeReason::Requeued), false).place;
+        let place = delayed(Some(WakeReason::Requeued), None).place;
         ObjectState {
             place,
             ..unselected(&metadata)
@@ -64,7 +64,7 @@ pub(super) fn situations() -> Vec<(Reason, ObjectState, LiveObject)> {
             Reason::PausedByAnnotation,
             ObjectState {
                 cache: CacheState::There(object(&paused)),
-                ..delayed(Some(WakeReason::Failed), false)
+                ..delayed(Some(WakeReason::Failed), None)
             },
             LiveObject::Unknown("x".into()),
         ),
