@@ -25,6 +25,7 @@ mod load;
 mod outcome;
 mod proposals;
 mod redact;
+mod refusal;
 mod sandbox;
 mod setup;
 mod shares;

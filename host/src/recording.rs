@@ -208,6 +208,9 @@ impl Recording {
                 Reply::Errors(problems) => {
                     let texts = problems.iter_mut().filter_map(|it| it.text.as_mut());
                     texts.for_each(|text| *text = hider.text(text));
+                    let statuses = problems.iter_mut().filter_map(|it| it.status.as_mut());
+                    let causes = statuses.flat_map(|status| &mut status.causes);
+                    causes.for_each(|cause| *cause = hider.text(cause));
                 }
             }
         }

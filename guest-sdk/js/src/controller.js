@@ -58,15 +58,17 @@ export function describe(plugin, { name, version }) {
   return {
     name,
     version,
-    primary: {
-      apiVersion,
-      kind,
-      labelSelector: plugin.labelSelector ?? null,
-      fieldSelector: plugin.fieldSelector ?? null,
-      trigger: plugin.trigger ?? "any-change",
-      fields: plugin.fields ?? [],
-    },
-    finalizes: plugin.finalize !== undefined,
+    primaries: [
+      {
+        apiVersion,
+        kind,
+        labelSelector: plugin.labelSelector ?? null,
+        fieldSelector: plugin.fieldSelector ?? null,
+        trigger: plugin.trigger ?? "any-change",
+        finalizes: plugin.finalize ? "always" : "never",
+        fields: plugin.fields ?? [],
+      },
+    ],
     needs: allNeeds(plugin).map((rule) => ({
       apiGroups: rule.apiGroups,
       resources: rule.resources,

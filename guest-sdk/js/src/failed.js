@@ -9,19 +9,32 @@ const TEXTS = {
   unavailable: "the API server is not available",
 };
 
+/**
+ * What people are told of a refusal.
+ * @param {string} tag
+ * @param {string | import("@windlass/sdk").Status} [why]
+ */
+function words(tag, why) {
+  if (typeof why !== "object") return why || undefined;
+  const { code, reason, message } = why;
+  if (tag !== "other" || code === 0) return message || undefined;
+  return `API server answered ${code}${reason && ` ${reason}`}: ${message}`;
+}
+
 /** A call to the cluster that was not carried out. */
 export class ClusterError extends Error {
   /**
    * @param {import("@windlass/sdk").Code} code what to decide by
    * @param {string} call what was tried, for people: `apply ConfigMap/default/ada`
-   * @param {string} [text] what the host had to say about `invalid` and `other`, or a test of anything
+   * @param {string | import("@windlass/sdk").Status} [why] the host's words, or what the API server answered
    */
-  constructor(code, call, text) {
-    const [word, more] = [TEXTS[code], text];
-    super(`cannot ${call}: ${word && more ? `${word} (${more})` : (word ?? more ?? code)}`);
+  constructor(code, call, why) {
+    const [word, more] = [TEXTS[code], words(code, why)];
+    super(`cannot ${call}: ${word && more ? `${word}: ${more}` : (word ?? more ?? code)}`);
     this.name = "ClusterError";
     this.code = code;
     this.call = call;
+    this.status = typeof why === "object" ? why : undefined;
   }
 
   /** Whether there is no such object, namespace or kind. */
@@ -46,7 +59,7 @@ export class SetError extends Error {
 /**
  * What the host throws instead of carrying out a call, in the form that the bindings give it.
  * @param {import("@windlass/sdk").Code} tag
- * @param {string} [val]
+ * @param {string | import("@windlass/sdk").Status} [val]
  */
 export function refusal(tag, val) {
   return Object.assign(new Error(tag), { payload: { tag, val } });
@@ -54,7 +67,7 @@ export function refusal(tag, val) {
 
 /**
  * What the host throws for a set, in the form that the bindings give it.
- * @param {{ index?: number, error: { tag: import("@windlass/sdk").Code, val?: string } }[]} payload
+ * @param {{ index?: number, error: { tag: import("@windlass/sdk").Code, val?: string | import("@windlass/sdk").Status } }[]} payload
  */
 export function setRefusal(payload) {
   return Object.assign(new Error("set"), { payload });

@@ -1,11 +1,11 @@
 // The real cluster: the host's imports. Only within a component can this be loaded.
 
-import clock from "windlass:plugin/clock@0.1.0";
-import cluster from "windlass:plugin/cluster@0.1.0";
-import config from "windlass:plugin/config@0.1.0";
-import events from "windlass:plugin/events@0.1.0";
-import log from "windlass:plugin/log@0.1.0";
-import metrics from "windlass:plugin/metrics@0.1.0";
+import clock from "windlass:plugin/clock@0.2.0";
+import cluster from "windlass:plugin/cluster@0.2.0";
+import config from "windlass:plugin/config@0.2.0";
+import events from "windlass:plugin/events@0.2.0";
+import log from "windlass:plugin/log@0.2.0";
+import metrics from "windlass:plugin/metrics@0.2.0";
 
 /** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
 

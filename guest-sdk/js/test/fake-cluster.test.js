@@ -101,7 +101,7 @@ test("a status is written only by who says so", () => {
       reconcile: (x, it) => it.applyStatus(x, { seen: true }),
     });
     const { answer, writes } = cluster.reconcile(plugin, "a");
-    const why = "cannot apply the status of X/default/a: denied (writesStatus is not true)";
+    const why = "cannot apply the status of X/default/a: denied: writesStatus is not true";
     assert.deepEqual(answer, writesStatus ? "awaitChange" : { transient: why });
     assert.equal(writes.length, writesStatus ? 1 : 0);
   }

@@ -1,14 +1,14 @@
 // The host's imports, as the bindings of componentize-qjs give them.
 
-declare module "windlass:plugin/clock@0.1.0" {
+declare module "windlass:plugin/clock@0.2.0" {
   const clock: { now(): string };
   export default clock;
 }
-declare module "windlass:plugin/config@0.1.0" {
+declare module "windlass:plugin/config@0.2.0" {
   const config: { get(): string };
   export default config;
 }
-declare module "windlass:plugin/cluster@0.1.0" {
+declare module "windlass:plugin/cluster@0.2.0" {
   interface Ref {
     apiVersion: string;
     kind: string;
@@ -44,7 +44,7 @@ declare module "windlass:plugin/cluster@0.1.0" {
   };
   export default cluster;
 }
-declare module "windlass:plugin/events@0.1.0" {
+declare module "windlass:plugin/events@0.2.0" {
   const events: {
     publish(event: {
       regarding: object | null;
@@ -57,7 +57,7 @@ declare module "windlass:plugin/events@0.1.0" {
   };
   export default events;
 }
-declare module "windlass:plugin/metrics@0.1.0" {
+declare module "windlass:plugin/metrics@0.2.0" {
   type Labels = { name: string; value: string }[];
   const metrics: {
     add(name: string, labels: Labels, by: number): void;
@@ -66,7 +66,7 @@ declare module "windlass:plugin/metrics@0.1.0" {
   };
   export default metrics;
 }
-declare module "windlass:plugin/log@0.1.0" {
+declare module "windlass:plugin/log@0.2.0" {
   const log: {
     log(level: string, message: string, fields: { key: string; value: string }[]): void;
   };

@@ -114,17 +114,31 @@ export function transient(text: string): Failure;
 /** A failure that stays until somebody changes something: `throw terminal("...")`. */
 export function terminal(text: string): Failure;
 
+/** Who refused a call, and why: for conditions, and for the few cases in which a plugin must know more than the code. */
+export interface Status {
+  /** The HTTP status code of the API server: 403, 409, 422. It is 0 if the host refused the call. */
+  code: number;
+  /** The API server's reason, in CamelCase: `AlreadyExists`. It can be empty. */
+  reason: string;
+  /** What is wrong, for people: the API server's message, or the host's. */
+  message: string;
+  /** What the API server names as causes: fields such as `spec.replicas`, or words such as `NamespaceTerminating`. */
+  causes: string[];
+}
+
 /** Why a call failed, as far as a plugin can act on it. */
 export type Code =
   "not-found" | "denied" | "conflict" | "invalid" | "gone" | "unavailable" | "other";
 
 /** A call to the cluster that was not carried out. */
 export class ClusterError extends Error {
-  constructor(code: Code, call: string, text?: string);
+  constructor(code: Code, call: string, why?: string | Status);
   /** What to decide by. */
   readonly code: Code;
   /** What was tried, for people: `apply ConfigMap/default/ada`. */
   readonly call: string;
+  /** Who refused the call, and why: for `denied`, `conflict`, `invalid` and `other`. */
+  readonly status?: Status;
   /** Whether there is no such object, namespace or kind. */
   get isNotFound(): boolean;
 }

@@ -59,7 +59,7 @@ fn describe<R: Reconciler>(name: &str, version: &str) -> wit::Description {
     wit::Description {
         name: name.to_owned(),
         version: version.to_owned(),
-        primary: wit::Watch {
+        primaries: vec![wit::Watch {
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
             label_selector: watch.label_selector,
@@ -70,8 +70,11 @@ fn describe<R: Reconciler>(name: &str, version: &str) -> wit::Description {
                 wit::Trigger::AnyChange
             },
             fields: watch.fields,
-        },
-        finalizes: R::FINALIZE.is_some(),
+            finalizes: match R::FINALIZE {
+                Some(_) => wit::Finalizes::Always,
+                None => wit::Finalizes::Never,
+            },
+        }],
         needs: all_needs::<R>().into_rules().map(Into::into).collect(),
         crds: R::CRDS.iter().map(|&crd| crd.to_owned()).collect(),
     }
@@ -122,7 +125,7 @@ mod tests {
         };
         let rests = describe::<Rests>("rests", "1.0.0");
         assert_eq!(needs(&rests), ["policies: get list watch"]);
-        assert!(!rests.finalizes);
+        assert_eq!(rests.primaries[0].finalizes, wit::Finalizes::Never);
         let cleans = describe::<Cleans>("cleans", "1.0.0");
         assert_eq!(
             needs(&cleans),
@@ -132,7 +135,7 @@ mod tests {
                 "configmaps: get list watch create patch delete",
             ],
         );
-        assert!(cleans.finalizes);
+        assert_eq!(cleans.primaries[0].finalizes, wit::Finalizes::Always);
     }
 
     #[test]

@@ -9,6 +9,22 @@ pub struct Error {
     pub code: Code,
     /// What was tried, for people: `apply ConfigMap/default/ada`.
     pub call: String,
+    /// Who refused the call, and why: for `Denied`, `Conflict`, `Invalid` and `Other`.
+    pub status: Option<Box<Status>>,
+}
+
+/// Who refused a call, and why: for conditions, and for the few cases in which a plugin must know more than the
+/// [`Code`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The HTTP status code of the API server: 403, 409, 422. It is 0 if the host refused the call.
+    pub code: u16,
+    /// The API server's reason, in CamelCase: `AlreadyExists`. It can be empty.
+    pub reason: String,
+    /// What is wrong, for people: the API server's message, or the host's.
+    pub message: String,
+    /// What the API server names as causes: fields such as `spec.replicas`, or words such as `NamespaceTerminating`.
+    pub causes: Vec<String>,
 }
 
 /// Why a call failed, as far as a plugin can act on it.
@@ -36,6 +52,7 @@ impl Error {
         Self {
             code,
             call: call.into(),
+            status: None,
         }
     }
 
@@ -47,7 +64,23 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot {}: {}", self.call, self.code)
+        write!(f, "cannot {}: ", self.call)?;
+        match (&self.code, self.status.as_deref()) {
+            (Code::Denied | Code::Conflict, Some(status)) if !status.message.is_empty() => {
+                write!(f, "{}: {}", self.code, status.message)
+            }
+            (Code::Other(_), Some(status)) if status.code != 0 => {
+                let Status {
+                    code,
+                    reason,
+                    message,
+                    ..
+                } = status;
+                let space = if reason.is_empty() { "" } else { " " };
+                write!(f, "API server answered {code}{space}{reason}: {message}")
+            }
+            (code, _) => write!(f, "{code}"),
+        }
     }
 }
 
@@ -109,6 +142,27 @@ impl fmt::Display for Code {
 pub(crate) trait Context<T> {
     /// Names the call that failed.
     fn doing(self, call: impl FnOnce() -> String) -> Result<T, Error>;
+}
+
+impl<T> Context<T> for Result<T, Refused> {
+    fn doing(self, call: impl FnOnce() -> String) -> Result<T, Error> {
+        self.map_err(|Refused { code, status }| Error {
+            status,
+            ..Error::new(call(), code)
+        })
+    }
+}
+
+/// What the host answers to a call that it does not carry out.
+pub(crate) struct Refused {
+    pub(crate) code: Code,
+    pub(crate) status: Option<Box<Status>>,
+}
+
+impl From<Code> for Refused {
+    fn from(code: Code) -> Self {
+        Self { code, status: None }
+    }
 }
 
 impl<T> Context<T> for Result<T, Code> {

@@ -6,7 +6,7 @@ use crate::bindings::windlass::plugin::{
     clock, cluster as wit, config, events, log, metrics, types,
 };
 use crate::cluster::Cluster;
-use crate::failed::{Code, Context, Error, SetError, SetFailure};
+use crate::failed::{Code, Context, Error, Refused, SetError, SetFailure, Status};
 use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation};
 use crate::report::{Event, Level, Measure, Metric, Severity};
 
@@ -29,8 +29,8 @@ impl Cluster for Host {
 
     fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error> {
         wit::list(&query.into())
-            .map_err(Code::from)
-            .and_then(|items| items.iter().map(|item| parse(item)).collect())
+            .map_err(Refused::from)
+            .and_then(|items| items.iter().map(|item| Ok(parse(item)?)).collect())
             .doing(|| format!("list {}", query.kind))
     }
 
@@ -90,7 +90,7 @@ impl Cluster for Host {
 
     fn delete_with(&self, target: &ObjectRef, options: &DeleteOptions) -> Result<(), Error> {
         wit::delete(&target.into(), &options.into())
-            .map_err(Code::from)
+            .map_err(Refused::from)
             .doing(|| format!("delete {target}"))
     }
 
@@ -161,13 +161,17 @@ fn set_failure(failed: wit::SetError, children: &[Value]) -> SetFailure {
         Some(child) => format!("apply {}", title(child)),
         None => "apply the set".to_owned(),
     };
-    let error = Error::new(call, failed.error.into());
+    let Refused { code, status } = failed.error.into();
+    let error = Error {
+        status,
+        ..Error::new(call, code)
+    };
     SetFailure { index, error }
 }
 
 /// Reads what the host answers to a call that gives an object.
-fn answered(answer: Result<String, wit::Error>) -> Result<Value, Code> {
-    parse(&answer.map_err(Code::from)?)
+fn answered(answer: Result<String, wit::Error>) -> Result<Value, Refused> {
+    Ok(parse(&answer.map_err(Refused::from)?)?)
 }
 
 /// `object` as JSON.
@@ -256,16 +260,25 @@ impl From<&DeleteOptions> for wit::DeleteOptions {
     }
 }
 
-impl From<wit::Error> for Code {
+impl From<wit::Error> for Refused {
     fn from(error: wit::Error) -> Self {
-        match error {
-            wit::Error::NotFound => Self::NotFound,
-            wit::Error::Denied => Self::Denied,
-            wit::Error::Conflict => Self::Conflict,
-            wit::Error::Invalid(text) => Self::Invalid(text),
-            wit::Error::Gone => Self::Gone,
-            wit::Error::Unavailable => Self::Unavailable,
-            wit::Error::Other(text) => Self::Other(text),
-        }
+        let (code, refusal) = match error {
+            wit::Error::NotFound => (Code::NotFound, None),
+            wit::Error::Denied(refusal) => (Code::Denied, Some(refusal)),
+            wit::Error::Conflict(refusal) => (Code::Conflict, Some(refusal)),
+            wit::Error::Invalid(refusal) => (Code::Invalid(refusal.message.clone()), Some(refusal)),
+            wit::Error::Gone => (Code::Gone, None),
+            wit::Error::Unavailable => (Code::Unavailable, None),
+            wit::Error::Other(refusal) => (Code::Other(refusal.message.clone()), Some(refusal)),
+        };
+        let status = refusal.map(|refusal| {
+            Box::new(Status {
+                code: refusal.code,
+                reason: refusal.reason,
+                message: refusal.message,
+                causes: refusal.causes,
+            })
+        });
+        Self { code, status }
     }
 }

@@ -67,7 +67,7 @@ pub use adapter::{Adapter, Package};
 pub use answer::{Action, Failure, Progress};
 pub use cluster::Cluster;
 pub use condition::Condition;
-pub use failed::{Code, Error, SetError, SetFailure};
+pub use failed::{Code, Error, SetError, SetFailure, Status};
 pub use manifest::Manifest;
 pub use metadata::{Metadata, OwnerReference};
 pub use needs::{Needs, Rule, manage, need, plural, read};

@@ -14,6 +14,9 @@ use crate::source::LARGEST_FILE;
 pub(super) use structure::{invalid, judge_structure};
 
 const CONTROLLER: &str = "windlass:plugin/controller";
+/// The version of the contract, and how the versions begin that fit it.
+const CONTRACT: &str = "0.2";
+const MINOR: &str = "0.2.";
 const OURS: [&str; 7] = [
     "types", "cluster", "events", "log", "config", "clock", "metrics",
 ];
@@ -77,19 +80,24 @@ pub enum Refused {
     /// What the compiler in the child process said of it.
     #[error("{0}")]
     Told(String),
+    /// It is built for another version of the contract.
+    #[error(
+        "the component is built for contract {0}, and this host has contract {CONTRACT}: rebuild it with SDK {CONTRACT}"
+    )]
+    Contract(String),
     /// It wants something that the host does not have.
     #[error(
-        "the component imports {0}, which this host does not offer: plugins may import windlass:plugin@0.1 and WASI 0.2 ({wasi}) only",
+        "the component imports {0}, which this host does not offer: plugins may import windlass:plugin@0.2 and WASI 0.2 ({wasi}) only",
         wasi = "cli, io, clocks, random, filesystem, sockets"
     )]
     Import(String),
     /// It is somebody else's component.
     #[error(
-        "the component does not export {CONTROLLER}@0.1.0, so it is not a controller plugin{0}"
+        "the component does not export {CONTROLLER}@0.2.0, so it is not a controller plugin{0}"
     )]
     NoController(String),
     /// Names fit, types do not.
-    #[error("the component does not fit the contract windlass:plugin@0.1.0: {0}")]
+    #[error("the component does not fit the contract windlass:plugin@0.2.0: {0}")]
     Mismatch(String),
 }
 
@@ -120,11 +128,18 @@ pub fn judge_bytes(bytes: &[u8]) -> Result<(), Refused> {
 /// one than the contract's.
 pub fn judge_component(engine: &Engine, component: &Component) -> Result<(), Refused> {
     let kind = component.component_type();
+    let names = || {
+        let imports = kind.imports(engine).map(|(name, _)| name);
+        imports.chain(kind.exports(engine).map(|(name, _)| name))
+    };
+    if let Some(version) = names().find_map(other_contract) {
+        return Err(Refused::Contract(version));
+    }
     if let Some((name, _)) = kind.imports(engine).find(|(name, _)| !is_offered(name)) {
         return Err(Refused::Import(name.to_owned()));
     }
     let mut exports = kind.exports(engine);
-    if let Some((_, found)) = exports.find(|(name, _)| has_version(name, CONTROLLER, "0.1.")) {
+    if let Some((_, found)) = exports.find(|(name, _)| has_version(name, CONTROLLER, MINOR)) {
         return judge_controller(engine, &kind, &found.ty);
     }
     let mut names: Vec<_> = kind
@@ -165,9 +180,17 @@ fn judge_controller(
     Ok(())
 }
 
+/// The contract that an import or export of `name` is of, such as `0.1`, if it is another one than the host's.
+fn other_contract(name: &str) -> Option<String> {
+    let (_, version) = name.strip_prefix("windlass:plugin/")?.split_once('@')?;
+    let mut numbers = version.splitn(3, '.');
+    let contract = format!("{}.{}", numbers.next()?, numbers.next()?);
+    (contract != CONTRACT).then_some(contract)
+}
+
 fn is_offered(import: &str) -> bool {
     OURS.iter()
-        .any(|name| has_version(import, &format!("windlass:plugin/{name}"), "0.1."))
+        .any(|name| has_version(import, &format!("windlass:plugin/{name}"), MINOR))
         || WASI.iter().any(|package| {
             let rest = import
                 .strip_prefix("wasi:")
@@ -193,10 +216,10 @@ mod tests {
     #[test]
     fn imports_are_offered_by_interface_and_version() {
         let cases = [
-            ("windlass:plugin/cluster@0.1.0", true),
-            ("windlass:plugin/cluster@0.1.9", true),
-            ("windlass:plugin/cluster@0.2.0", false),
-            ("windlass:plugin/http@0.1.0", false),
+            ("windlass:plugin/cluster@0.2.0", true),
+            ("windlass:plugin/cluster@0.2.9", true),
+            ("windlass:plugin/cluster@0.1.0", false),
+            ("windlass:plugin/http@0.2.0", false),
             ("wasi:cli/environment@0.2.6", true),
             ("wasi:clocks/monotonic-clock@0.2.12", true),
             ("wasi:cli/environment@0.3.0", false),
@@ -207,6 +230,25 @@ mod tests {
         for (name, want) in cases {
             assert_eq!(is_offered(name), want, "{name}");
         }
+    }
+
+    #[test]
+    fn another_contract_is_told_by_its_version() {
+        let cases = [
+            ("windlass:plugin/cluster@0.1.0", Some("0.1")),
+            ("windlass:plugin/controller@1.0.0-rc1", Some("1.0")),
+            ("windlass:plugin/cluster@0.20.0", Some("0.20")),
+            ("windlass:plugin/http@0.2.7", None),
+            ("wasi:cli/environment@0.1.0", None),
+            ("windlass:plugin/cluster", None),
+        ];
+        for (name, want) in cases {
+            assert_eq!(other_contract(name).as_deref(), want, "{name}");
+        }
+        let told = Refused::Contract("0.1".into()).to_string();
+        assert!(
+            told.contains("built for contract 0.1") && told.contains("rebuild it with SDK 0.2")
+        );
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(super) trait Ending {
 
 impl<T> Ending for Result<T, Error> {
     fn word(&self) -> &'static str {
-        self.as_ref().map_or_else(word, |_| "ok")
+        self.as_ref().map_or_else(Error::word, |_| "ok")
     }
 }
 
@@ -42,20 +42,8 @@ impl<T> Ending for Result<T, Vec<SetError>> {
     fn word(&self) -> &'static str {
         match self {
             Ok(_) => "ok",
-            Err(errors) => errors.first().map_or("other", |first| word(&first.error)),
+            Err(errors) => errors.first().map_or("other", |first| first.error.word()),
         }
-    }
-}
-
-pub(super) fn word(error: &Error) -> &'static str {
-    match error {
-        Error::NotFound => "not-found",
-        Error::Denied => "denied",
-        Error::Conflict => "conflict",
-        Error::Invalid(_) => "invalid",
-        Error::Gone => "gone",
-        Error::Unavailable => "unavailable",
-        Error::Other(_) => "other",
     }
 }
 
@@ -68,7 +56,7 @@ mod tests {
         let calls = HostCalls::default();
         let failed = || SetError {
             index: Some(1),
-            error: Error::Conflict,
+            error: Error::conflict(""),
         };
         calls.note("get", Ok::<(), Error>(()).word());
         calls.note("get", Err::<(), _>(Error::NotFound).word());

@@ -111,7 +111,16 @@ impl Description {
     /// What in it cannot be used.
     pub fn read(raw: types::Description) -> Result<Self, String> {
         bounds::check(&raw)?;
-        let primary = raw.primary;
+        let finalizes = raw
+            .primaries
+            .iter()
+            .any(|primary| primary.finalizes == types::Finalizes::Always);
+        let count = raw.primaries.len();
+        let Ok([primary]) = <[types::Watch; 1]>::try_from(raw.primaries) else {
+            return Err(format!(
+                "it names {count} primary kinds, and this host takes one"
+            ));
+        };
         if primary.kind.is_empty() || primary.api_version.is_empty() {
             return Err("it names no primary kind".into());
         }
@@ -153,7 +162,7 @@ impl Description {
             field_selector: primary
                 .field_selector
                 .filter(|selector| !selector.trim().is_empty()),
-            finalizes: raw.finalizes,
+            finalizes,
             needs,
             crds: raw.crds,
         })

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::bindings::cluster::Error;
+use super::bindings::cluster::{Error, Refusal};
 use crate::memory::{Account, Charge};
 pub(super) use arguments::Arguments;
 pub use player::Player;
@@ -66,9 +66,26 @@ pub struct RecordedError {
     pub index: Option<u32>,
     /// `not-found`, `denied`, `conflict`, `invalid`, `gone`, `unavailable` or `other`.
     pub code: String,
-    /// The text of the last two and of `invalid`.
+    /// What was wrong, of `denied`, `conflict`, `invalid` and `other`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// What else the API server answered, if it refused the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<RecordedStatus>,
+}
+
+/// What the API server answered beside its message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct RecordedStatus {
+    /// The HTTP status code.
+    pub code: u16,
+    /// The reason, in CamelCase.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// What it names as causes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
 }
 
 /// A call that is noted while it runs. Clones are the same.
@@ -204,33 +221,32 @@ fn weight(value: &Value) -> usize {
 
 impl RecordedError {
     fn of(index: Option<u32>, error: &Error) -> Self {
-        let text = match error {
-            Error::Invalid(text) | Error::Other(text) => Some(text.clone()),
-            Error::NotFound
-            | Error::Denied
-            | Error::Conflict
-            | Error::Gone
-            | Error::Unavailable => None,
-        };
+        let refusal = error.refusal();
+        let text = refusal.map(|refusal| refusal.message.clone());
+        let status = refusal.filter(|refusal| refusal.code != 0);
         Self {
             index,
-            code: super::calls::word(error).to_owned(),
-            text,
+            code: error.word().to_owned(),
+            text: text.filter(|text| !text.is_empty()),
+            status: status.map(|refusal| RecordedStatus {
+                code: refusal.code,
+                reason: refusal.reason.clone(),
+                causes: refusal.causes.clone(),
+            }),
         }
     }
 
     fn error(&self) -> Option<Error> {
-        let text = || self.text.clone().unwrap_or_default();
-        Some(match &*self.code {
-            "not-found" => Error::NotFound,
-            "denied" => Error::Denied,
-            "conflict" => Error::Conflict,
-            "invalid" => Error::Invalid(text()),
-            "gone" => Error::Gone,
-            "unavailable" => Error::Unavailable,
-            "other" => Error::Other(text()),
-            _ => return None,
-        })
+        let status = self.status.clone();
+        let refusal = Refusal {
+            code: status.as_ref().map_or(0, |status| status.code),
+            message: self.text.clone().unwrap_or_default(),
+            reason: status
+                .as_ref()
+                .map_or_else(String::new, |status| status.reason.clone()),
+            causes: status.map_or_else(Vec::new, |status| status.causes),
+        };
+        Error::of_word(&self.code, refusal)
     }
 }
 
@@ -240,6 +256,7 @@ fn not_recorded() -> Reply {
         index: None,
         code: "other".into(),
         text: Some("this was not recorded".into()),
+        status: None,
     }])
 }
 
@@ -262,12 +279,17 @@ mod tests {
     fn answers_are_the_same_after_they_were_noted() {
         let errors = [
             Error::NotFound,
-            Error::Denied,
-            Error::Conflict,
-            Error::Invalid("a".into()),
+            Error::denied("a"),
+            Error::conflict(""),
+            Error::invalid("a"),
             Error::Gone,
             Error::Unavailable,
-            Error::Other("b".into()),
+            Error::Other(Refusal {
+                code: 403,
+                reason: "Forbidden".into(),
+                message: "exceeded quota".into(),
+                causes: vec!["pods".into()],
+            }),
         ];
         let again = |reply: Reply| {
             let text = serde_json::to_string(&reply).unwrap();
@@ -292,6 +314,7 @@ mod tests {
             index: None,
             code: "whatever".into(),
             text: None,
+            status: None,
         }]);
         assert!(Result::<String, Error>::from_reply(wrong).is_none());
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use windlass_sdk::bindings::windlass::plugin::config;
 use windlass_sdk::bindings::windlass::plugin::types::{
-    Action, Description, Failure, ObjectRef, Rule, Trigger, Watch,
+    Action, Description, Failure, Finalizes, ObjectRef, Rule, Trigger, Watch,
 };
 
 pub(crate) const API_VERSION: &str = "examples.windlass.dev/v1";
@@ -21,15 +21,15 @@ pub(crate) fn description(name: &str, trigger: Trigger, needs: Vec<Rule>) -> Des
     Description {
         name: name.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        primary: Watch {
+        primaries: vec![Watch {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
             label_selector: None,
             field_selector: None,
             trigger,
+            finalizes: Finalizes::Never,
             fields: Vec::new(),
-        },
-        finalizes: false,
+        }],
         needs,
         crds: Vec::new(),
     }

@@ -1,6 +1,6 @@
 //! Attacks that write what a grant must not cover.
 //!
-//! Each ends with a terminal failure that names the host's answer: `answer: Error::Denied`, or
+//! Each ends with a terminal failure that names the host's answer: `answer: denied`, or
 //! `answer: accepted` if it was let through.
 
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ pub(crate) fn set_elsewhere(primary: &Primary) -> Outcome {
     let answer = cluster::apply_set(&[map.to_string()]);
     let first = |mut errors: Vec<cluster::SetError>| match errors.len() {
         1 => errors.remove(0).error,
-        count => cluster::Error::Other(format!("{count} errors")),
+        count => other(&format!("{count} errors")),
     };
     answered(answer.map(|_| String::new()).map_err(first))
 }
@@ -99,7 +99,7 @@ pub(crate) fn set_label(primary: &Primary) -> Outcome {
     let answer = cluster::apply_set(&[map.to_string()]);
     let first = |mut errors: Vec<cluster::SetError>| match errors.len() {
         1 => errors.remove(0).error,
-        count => cluster::Error::Other(format!("{count} errors")),
+        count => other(&format!("{count} errors")),
     };
     answered(answer.map(|_| String::new()).map_err(first))
 }
@@ -130,18 +130,17 @@ pub(crate) fn healthy_writes(primary: &Primary) -> Outcome {
         let kept = cluster::patch(&made, None, PatchType::Json, &add)?;
         let kept: Value = serde_json::from_str(&kept).unwrap_or_default();
         if kept.get("data") != Some(&json!({ "merged": "1", "added": "2" })) {
-            return Err(cluster::Error::Other(kept.to_string()));
+            return Err(other(&kept.to_string()));
         }
         let children = ["b", "a"].map(|name| config_map(primary, name).to_string());
-        let kept = cluster::apply_set(&children)
-            .map_err(|errors| cluster::Error::Other(format!("{errors:?}")))?;
+        let kept = cluster::apply_set(&children).map_err(|errors| other(&format!("{errors:?}")))?;
         let names: Vec<_> = kept
             .iter()
             .map(|child| child.contains(&format!("{}-b", primary.name)))
             .collect();
         match names[..] {
             [true, false] => Ok(()),
-            _ => Err(cluster::Error::Other(format!("{kept:?}"))),
+            _ => Err(other(&format!("{kept:?}"))),
         }
     };
     match write() {
@@ -198,10 +197,21 @@ fn attempt(object: &Value) -> Outcome {
     answered(cluster::apply(&object.to_string()))
 }
 
+/// An answer that is none of the host's.
+fn other(message: &str) -> cluster::Error {
+    cluster::Error::Other(cluster::Refusal {
+        code: 0,
+        reason: String::new(),
+        message: message.to_owned(),
+        causes: Vec::new(),
+    })
+}
+
 /// Reports an answer.
 fn answered(answer: Result<String, cluster::Error>) -> Outcome {
     let answer = match answer {
         Ok(_) => "accepted".to_owned(),
+        Err(cluster::Error::Denied(_)) => "denied".to_owned(),
         Err(error) => format!("{error:?}"),
     };
     Err(Failure::Terminal(format!("answer: {answer}")))

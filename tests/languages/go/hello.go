@@ -53,14 +53,14 @@ func Describe() windlass_plugin_types.Description {
 	return windlass_plugin_types.Description{
 		Name:    "hello",
 		Version: "0.1.0",
-		Primary: windlass_plugin_types.Watch{
+		Primaries: []windlass_plugin_types.Watch{{
 			ApiVersion:    "examples.windlass.dev/v1",
 			Kind:          "Greeting",
 			LabelSelector: wit.None[string](),
 			FieldSelector: wit.None[string](),
 			Trigger:       windlass_plugin_types.Trigger_AnyChange,
-		},
-		Finalizes: true,
+			Finalizes:     windlass_plugin_types.Finalizes_Always,
+		}},
 		Needs: []windlass_plugin_types.Rule{
 			rule("examples.windlass.dev", "greetings", "get", "list", "watch", "patch"),
 			rule("examples.windlass.dev", "greetings/status", "patch"),

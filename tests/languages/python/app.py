@@ -16,15 +16,17 @@ class Controller(exports.Controller):
         return types.Description(
             name="hello",
             version="0.1.0",
-            primary=types.Watch(
-                api_version="examples.windlass.dev/v1",
-                kind="Greeting",
-                label_selector=None,
-                field_selector=None,
-                trigger=types.Trigger.ANY_CHANGE,
-                fields=[],
-            ),
-            finalizes=True,
+            primaries=[
+                types.Watch(
+                    api_version="examples.windlass.dev/v1",
+                    kind="Greeting",
+                    label_selector=None,
+                    field_selector=None,
+                    trigger=types.Trigger.ANY_CHANGE,
+                    finalizes=types.Finalizes.ALWAYS,
+                    fields=[],
+                )
+            ],
             needs=[
                 types.Rule(["examples.windlass.dev"], ["greetings"], [], ["get", "list", "watch", "patch"], []),
                 types.Rule(["examples.windlass.dev"], ["greetings/status"], [], ["patch"], []),

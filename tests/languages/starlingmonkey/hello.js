@@ -1,8 +1,8 @@
 // The hello plugin on StarlingMonkey: one ConfigMap beside each Greeting, by raw bindings.
 
-import { apply, applyStatus, get, delete as remove } from "windlass:plugin/cluster@0.1.0";
-import { get as config } from "windlass:plugin/config@0.1.0";
-import { log } from "windlass:plugin/log@0.1.0";
+import { apply, applyStatus, get, delete as remove } from "windlass:plugin/cluster@0.2.0";
+import { get as config } from "windlass:plugin/config@0.2.0";
+import { log } from "windlass:plugin/log@0.2.0";
 
 const EVERY = ["get", "list", "watch", "create", "patch", "delete"];
 
@@ -18,13 +18,15 @@ export const controller = {
   describe: () => ({
     name: "hello",
     version: "0.1.0",
-    primary: {
-      apiVersion: "examples.windlass.dev/v1",
-      kind: "Greeting",
-      trigger: "any-change",
-      fields: [],
-    },
-    finalizes: true,
+    primaries: [
+      {
+        apiVersion: "examples.windlass.dev/v1",
+        kind: "Greeting",
+        trigger: "any-change",
+        finalizes: "always",
+        fields: [],
+      },
+    ],
     needs: [
       rule("examples.windlass.dev", "greetings", ["get", "list", "watch", "patch"]),
       rule("examples.windlass.dev", "greetings/status", ["patch"]),

@@ -8,7 +8,7 @@ use wit_parser::{ManglingAndAbi, Resolve, WorldId};
 use crate::guests::workspace;
 
 /// Where the exports of the contract are found in a core module.
-pub const CONTROLLER: &str = "windlass:plugin/controller@0.1.0#";
+pub const CONTROLLER: &str = "windlass:plugin/controller@0.2.0#";
 
 /// The contract as one text: the package and its world first.
 ///
@@ -134,6 +134,8 @@ package wasi:cli@0.2.0 {
 ";
 
 const TEXTS: usize = 256;
+/// The size of a `watch` in memory: two texts, two optional texts, two enums, and a list.
+const WATCH: usize = 52;
 /// Where imports answer.
 pub const ANSWER: usize = 32 << 10;
 const RESULT: usize = 40 << 10;
@@ -144,7 +146,7 @@ impl Handmade {
     pub fn import(mut self, interface: &str, function: &str, parameters: usize) -> Self {
         let parameters = "i32 ".repeat(parameters);
         self.imports.push_str(&format!(
-            "(import \"windlass:plugin/{interface}@0.1.0\" \"{function}\" (func ${function} (param {parameters})))\n"
+            "(import \"windlass:plugin/{interface}@0.2.0\" \"{function}\" (func ${function} (param {parameters})))\n"
         ));
         self
     }
@@ -220,13 +222,15 @@ impl Handmade {
     pub fn build(mut self) -> anyhow::Result<Vec<u8>> {
         let greeting = || ["examples.windlass.dev/v1", "Greeting"].map(str::to_owned);
         let [api_version, kind] = self.kind.take().unwrap_or_else(greeting);
-        let strings = ["handmade", "0", &api_version, &kind];
-        let mut head = Vec::new();
-        for text in strings {
-            let (at, length) = self.place(text.as_bytes());
-            head.extend_from_slice(&word(at));
-            head.extend_from_slice(&word(length));
-        }
+        let mut strings = |texts: [&str; 2]| -> Vec<u8> {
+            let places = texts.map(|text| self.place(text.as_bytes()));
+            let words = places.into_iter().flat_map(|(at, length)| [at, length]);
+            words.flat_map(word).collect()
+        };
+        let (mut head, mut watch) = (strings(["handmade", "0"]), strings([&api_version, &kind]));
+        watch.resize(WATCH, 0);
+        let (at, _) = self.place(&watch);
+        head.extend([at, 1].into_iter().flat_map(word));
         let Self {
             wit,
             imports,

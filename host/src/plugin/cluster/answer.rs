@@ -1,49 +1,62 @@
 //! What the guest is told of a failed request: what it would do differently about, and no more.
 
 use crate::api::{ApiError, RefusedBy};
-use crate::plugin::bindings::cluster::Error;
+use crate::plugin::bindings::cluster::{Error, Refusal};
 use crate::text::clean;
 
 /// The longest text from the API server that a guest is given.
 const TEXT: usize = 2 << 10;
+/// So many causes it is given, and so much of each.
+const CAUSES: usize = 16;
+const CAUSE: usize = 256;
 
 /// The guest's error for the server's.
 pub(super) fn error(error: &ApiError) -> Error {
-    let (code, message, causes) = match error {
+    let (code, reason, message, causes) = match error {
         ApiError::NotLeader | ApiError::Unreachable(_) | ApiError::Garbled(_) => {
             return Error::Unavailable;
         }
         ApiError::TooLarge => {
-            return Error::Other("the answer is too large: narrow it by selector or limit".into());
+            return Error::other("the answer is too large: narrow it by selector or limit");
         }
-        ApiError::NoRoom(exceeded) => return Error::Other(exceeded.to_string()),
+        ApiError::NoRoom(exceeded) => return Error::other(exceeded.to_string()),
         ApiError::Status {
             code,
+            reason,
             message,
             causes,
             ..
-        } => (*code, message, causes),
+        } => (*code, reason, message, causes),
     };
     let names = |wanted: &str| causes.iter().any(|cause| cause == wanted);
-    let text = || clean(message, TEXT);
+    let refusal = || Refusal {
+        code,
+        reason: clean(reason, CAUSE),
+        message: clean(message, TEXT),
+        causes: (causes.iter().take(CAUSES))
+            .map(|cause| clean(cause, CAUSE))
+            .collect(),
+    };
     match code {
         404 => Error::NotFound,
         403 if names("NamespaceTerminating") => Error::Gone,
-        403 if error.refusal() == Some(RefusedBy::Rights) => Error::Denied,
-        409 => Error::Conflict,
-        422 if names("metadata.uid") => Error::Conflict,
-        400 | 405 | 406 | 413 | 415 | 422 => Error::Invalid(text()),
+        403 if error.refusal() == Some(RefusedBy::Rights) => Error::Denied(refusal()),
+        409 => Error::Conflict(refusal()),
+        422 if names("metadata.uid") => Error::Conflict(refusal()),
+        400 | 405 | 406 | 413 | 415 | 422 => Error::Invalid(refusal()),
         _ if error.is_retryable() => Error::Unavailable,
-        _ => Error::Other(clean(&error.to_string(), TEXT)),
+        _ => Error::Other(refusal()),
     }
 }
 
 /// What people are told of it, as the guest is if that is given a text; none if it is an everyday answer.
 pub(super) fn words(error: &ApiError, answer: &Error) -> Option<String> {
     match answer {
-        Error::NotFound | Error::Conflict => None,
-        Error::Invalid(text) | Error::Other(text) => Some(text.clone()),
-        Error::Denied | Error::Gone | Error::Unavailable => Some(error.to_string()),
+        Error::NotFound | Error::Conflict(_) => None,
+        Error::Invalid(refusal) => Some(refusal.message.clone()),
+        Error::Denied(_) | Error::Gone | Error::Unavailable | Error::Other(_) => {
+            Some(clean(&error.to_string(), TEXT))
+        }
     }
 }
 
@@ -94,11 +107,33 @@ mod tests {
     }
 
     #[test]
+    fn the_guest_is_given_the_refusal_of_the_api_server_within_limits() {
+        let error = ApiError::Status {
+            code: 422,
+            reason: "Invalid".into(),
+            message: "m".repeat(TEXT * 2),
+            causes: vec!["c".repeat(CAUSE * 2); CAUSES * 2],
+            retry_after: None,
+        };
+        let Error::Invalid(refusal) = super::error(&error) else {
+            panic!("it is invalid")
+        };
+        assert_eq!((refusal.code, &*refusal.reason), (422, "Invalid"));
+        assert!(refusal.message.len() <= TEXT + 3);
+        assert_eq!(refusal.causes.len(), CAUSES);
+        assert!(refusal.causes.iter().all(|cause| cause.len() <= CAUSE + 3));
+        let Error::Conflict(refusal) = super::error(&status(409, "")) else {
+            panic!("it is a conflict")
+        };
+        assert_eq!((refusal.code, &*refusal.message), (409, "why"));
+    }
+
+    #[test]
     fn the_guest_is_told_what_it_would_act_on() {
         let cases = [
             (status(404, ""), "NotFound"),
-            (status(401, ""), "Other(\"API server answered 401: why\")"),
-            (status(403, ""), "Other(\"API server answered 403: why\")"),
+            (status(401, ""), "Other(Refusal { code: 401"),
+            (status(403, ""), "Other(Refusal { code: 403"),
             (forbidden(), "Denied"),
             (status(403, "NamespaceTerminating"), "Gone"),
             (status(409, ""), "Conflict"),
@@ -106,7 +141,7 @@ mod tests {
             (status(422, "spec.replicas"), "Invalid"),
             (status(400, ""), "Invalid"),
             (status(429, ""), "Unavailable"),
-            (status(500, ""), "Other(\"API server answered 500: why\")"),
+            (status(500, ""), "Other(Refusal { code: 500"),
             (status(503, ""), "Unavailable"),
             (status(504, ""), "Unavailable"),
             (status(418, ""), "Other"),

@@ -116,7 +116,7 @@ impl Call {
         object: Map<String, Value>,
     ) -> Result<String, Error> {
         match self.there(target).await? {
-            Some(_) => Err(Error::Conflict),
+            Some(_) => Err(Error::conflict("the object exists already")),
             None => {
                 let object = Value::Object(object);
                 self.note("create", target, Some(object.clone()));
@@ -166,8 +166,7 @@ impl Call {
                 metadata.entry(field).or_insert_with(|| made_up.into());
             }
         }
-        let object =
-            Object::new(&object).ok_or_else(|| Error::Other("the object has no name".into()))?;
+        let object = Object::new(&object).ok_or_else(|| Error::other("the object has no name"))?;
         let shown = self.show(&target.resource, &object);
         self.captured.set(target, Some(object));
         Ok(shown)
@@ -250,8 +249,8 @@ fn merge(object: &mut Value, over: Value) {
 /// What a write that is not sent would change.
 fn tree(object: &Object) -> Result<Value, Error> {
     match object.value() {
-        Value::Null => Err(Error::Other(
-            "the object is nested more than 127 levels deep, and the write is not meant: the host cannot say what it would make of it".into(),
+        Value::Null => Err(Error::other(
+            "the object is nested more than 127 levels deep, and the write is not meant: the host cannot say what it would make of it",
         )),
         tree => Ok(tree),
     }

@@ -70,7 +70,7 @@ pub(super) fn kind(api_version: &str, kind: &str) -> Result<(), Error> {
 /// Names as they can stand in a path.
 pub(super) fn names<const N: usize>(names: [Option<&str>; N]) -> Result<(), Error> {
     for name in names.into_iter().flatten() {
-        segment(name).map_err(|error| Error::Invalid(error.to_string()))?;
+        segment(name).map_err(|error| Error::invalid(error.to_string()))?;
     }
     Ok(())
 }
@@ -110,13 +110,13 @@ pub(super) fn reference(text: &str) -> Result<ObjectRef, Error> {
 pub(super) fn head(text: &str) -> Result<(ObjectRef, bool), Error> {
     check_size("object", text)?;
     let head: ObjectHead = serde_json::from_str(text)
-        .map_err(|error| Error::Invalid(format!("the object is not a JSON object: {error}")))?;
+        .map_err(|error| Error::invalid(format!("the object is not a JSON object: {error}")))?;
     let Some(metadata) = head.metadata else {
         return invalid("the object has no metadata".into());
     };
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
     let field = |value: Option<String>, name: &str| {
-        given(value).ok_or_else(|| Error::Invalid(format!("the object has no {name}")))
+        given(value).ok_or_else(|| Error::invalid(format!("the object has no {name}")))
     };
     let name = given(metadata.name);
     let is_named = name.is_some();
@@ -161,7 +161,7 @@ pub(super) fn creation(text: &str) -> Result<Intent, Error> {
         return invalid("the object has no metadata".into());
     };
     let field = |value: Option<String>, name: &str| {
-        value.ok_or_else(|| Error::Invalid(format!("the object has no {name}")))
+        value.ok_or_else(|| Error::invalid(format!("the object has no {name}")))
     };
     let name = text(metadata, "name");
     let generate_name = text(metadata, "generateName").filter(|_| name.is_none());
@@ -212,7 +212,7 @@ pub(super) fn forbidden_metadata(
     let entries = |field: &str| match metadata.get(field) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(entries)) => Ok(entries.clone()),
-        Some(_) => Err(Error::Invalid(format!("metadata.{field} is not a list"))),
+        Some(_) => Err(Error::invalid(format!("metadata.{field} is not a list"))),
     };
     if entries("finalizers")?
         .iter()
@@ -257,7 +257,7 @@ fn names_primary(owner: &Value, primary: &Primary) -> bool {
 }
 
 pub(super) fn invalid<T>(message: String) -> Result<T, Error> {
-    Err(Error::Invalid(message))
+    Err(Error::invalid(message))
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ impl Call {
             }
             match self.create_named(&intent, prefix.is_some()).await {
                 // Somebody has this name, by chance.
-                Err(Error::Conflict) if prefix.is_some() && names < NAMES => names += 1,
+                Err(Error::Conflict(_)) if prefix.is_some() && names < NAMES => names += 1,
                 answer => return answer,
             }
         }
@@ -76,7 +76,7 @@ impl Call {
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let (resource, key) = (&target.resource, &target.key);
         let path = resource.path(key.namespace.as_deref(), None, None);
-        let path = path.map_err(|error| Error::Invalid(error.to_string()))?;
+        let path = path.map_err(|error| Error::invalid(error.to_string()))?;
         let body = Value::Object(intent.object.clone());
         let request = Request::json(Method::POST, format!("{path}?{parameters}"), &body);
         let write = self
@@ -90,11 +90,13 @@ impl Call {
             self.send_write("create an object", request, Repeat::IfUndone)
                 .await
         };
-        if generated && matches!(answer, Err(Error::Conflict)) {
-            write.without_effect();
-            return Err(Error::Conflict);
-        }
-        let answer = answer?;
+        let answer = match answer {
+            Err(error @ Error::Conflict(_)) if generated => {
+                write.without_effect();
+                return Err(error);
+            }
+            answer => answer?,
+        };
         let object = object_of(&answer)?;
         self.meet(&target, &object, false);
         let sent = SentWrite {

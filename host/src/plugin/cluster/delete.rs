@@ -46,7 +46,7 @@ impl Call {
         let meant = self.preconditions(target, &options).await?;
         match self.delete_meant(target, &meant, &options).await {
             // Another one is there by now: a plugin that has read none means whichever is there.
-            Err(Error::Conflict) if meant.is_held => {
+            Err(Error::Conflict(_)) if meant.is_held => {
                 let meant = self.there_now(target, &options).await?;
                 self.delete_meant(target, &meant, &options).await
             }
@@ -143,7 +143,7 @@ impl Call {
         let error = self.failed("delete an object", &failed.error);
         match error {
             Error::NotFound if failed.perhaps_done => return Ok(None),
-            Error::Conflict if failed.perhaps_done => {}
+            Error::Conflict(_) if failed.perhaps_done => {}
             error => return Err(error),
         }
         let read = Request::get(uri(target, None)?);
@@ -155,7 +155,7 @@ impl Call {
         match Object::parse(there.get()) {
             Some(object) if *object.metadata.uid != *meant.uid => Ok(None),
             Some(object) if object.metadata.deleting => Ok(Some(object)),
-            _ => Err(Error::Conflict),
+            _ => Err(Error::conflict("the object has changed")),
         }
     }
 }

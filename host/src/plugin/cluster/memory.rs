@@ -47,6 +47,6 @@ impl Call {
             let (plugin, object) = (&*self.cluster.plugin, self.primary.to_string());
             tracing::warn!(plugin, object, "memory limit: {text}");
         }
-        Error::Other(text)
+        Error::other(text)
     }
 }

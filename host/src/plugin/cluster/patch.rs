@@ -139,7 +139,11 @@ impl Call {
                 let read = Request::get(super::read::uri(target, None)?);
                 let there = Object::parse(self.look_up("read what was patched", read).await?.get());
                 let same = there.is_some_and(|there| *there.metadata.uid == *uid);
-                Err(if same { error } else { Error::Conflict })
+                Err(if same {
+                    error
+                } else {
+                    Error::conflict("another object has the name now")
+                })
             }
             _ => Err(error),
         }

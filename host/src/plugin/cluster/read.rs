@@ -56,8 +56,8 @@ impl Call {
         let answer = self.send("read an object", Request::get(uri)).await?;
         let _held = self.hold(2 * answer.get().len())?;
         let Some(object) = Object::parse(answer.get()) else {
-            return Err(Error::Other(
-                "the API server answered with something that is not an object".into(),
+            return Err(Error::other(
+                "the API server answered with something that is not an object",
             ));
         };
         if subresource.is_none() {
@@ -100,7 +100,7 @@ impl Call {
         }
         let selector = query.label_selector.clone().unwrap_or_default();
         let selector =
-            LabelSelector::parse(&selector).map_err(|error| Error::Invalid(error.to_string()))?;
+            LabelSelector::parse(&selector).map_err(|error| Error::invalid(error.to_string()))?;
         let tracked = query.consistency == Consistency::Stored;
         let resource = match self.resource(&query.api_version, &query.kind).await {
             Err(Error::NotFound) if tracked => {
@@ -207,7 +207,7 @@ impl Call {
         limit: usize,
     ) -> Result<Vec<Object>, Error> {
         let path = resource.path(query.namespace.as_deref(), None, None);
-        let path = path.map_err(|error| Error::Invalid(error.to_string()))?;
+        let path = path.map_err(|error| Error::invalid(error.to_string()))?;
         let (mut objects, mut token, mut bytes) = (Vec::new(), String::new(), 0);
         let mut most = LIMIT;
         let mut kept = self.hold(0)?;
@@ -225,7 +225,7 @@ impl Call {
                 Err(error) => return Err(self.failed("list objects", &error)),
             };
             let page = Page::of(page.get()).map_err(|error| {
-                Error::Other(format!("the API server answered with no list: {error}"))
+                Error::other(format!("the API server answered with no list: {error}"))
             })?;
             for object in page.objects(resource) {
                 bytes += object.json.size();
@@ -294,7 +294,9 @@ fn page_query(query: &ListQuery, limit: usize, token: &str) -> String {
 }
 
 fn too_much<T>() -> Result<T, Error> {
-    Err(Error::Other("the list is more than a call may copy (8 MiB): narrow it by selector, limit or declared fields".into()))
+    Err(Error::other(
+        "the list is more than a call may copy (8 MiB): narrow it by selector, limit or declared fields",
+    ))
 }
 
 /// The path of an object. A name that cannot be one is invalid.
@@ -304,7 +306,7 @@ pub(super) fn uri(target: &Target, subresource: Option<&str>) -> Result<String, 
         Some(&target.key.name),
         subresource,
     );
-    path.map_err(|error| Error::Invalid(error.to_string()))
+    path.map_err(|error| Error::invalid(error.to_string()))
 }
 
 /// Query parameters, escaped.

@@ -14,14 +14,15 @@ const WORDS: usize = 1 << 10;
 impl Call {
     /// Logs what the plugin may not do, and what would change that: not again if the last pass was told the same.
     pub(super) fn deny(&mut self, what: &str) -> Error {
+        let error = Error::denied(format!("the plugin may not {what}"));
         let is_news = self.cluster.view.denied(&self.primary.key, what);
         if !is_news || !self.may_remark() {
-            return Error::Denied;
+            return error;
         }
         self.cluster.view.reported(&self.primary.key, what);
         let (plugin, object) = (&*self.cluster.plugin, self.primary.to_string());
         tracing::warn!(plugin, object, "plugin {plugin} may not {what}");
-        Error::Denied
+        error
     }
 
     pub(super) fn remark(&mut self, what: &str) {
@@ -55,7 +56,7 @@ impl Call {
             Some(RefusedBy::Credentials | RefusedBy::Rights)
         );
         let news = match &answer {
-            Error::Denied => {
+            Error::Denied(_) => {
                 let what = format!("{doing}, since `windlass` itself lacks the right: {text}");
                 let is_news = self.cluster.view.denied(&self.primary.key, &what);
                 is_news.then_some(what)

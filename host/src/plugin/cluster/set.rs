@@ -77,7 +77,7 @@ impl Call {
         }
         if kept.iter().map(String::len).sum::<usize>() > COPY {
             let text = "the children are more than a call may copy (8 MiB): declare fewer fields";
-            return Err(whole(Error::Other(text.into())));
+            return Err(whole(Error::other(text)));
         }
         Ok(kept)
     }

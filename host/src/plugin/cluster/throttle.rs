@@ -114,7 +114,7 @@ impl Call {
             return Ok(());
         }
         let limit = self.api_calls;
-        Err(Error::Other(format!(
+        Err(Error::other(format!(
             "the call has made all {limit} API requests that it may"
         )))
     }

@@ -166,7 +166,7 @@ impl Call {
         let (resource, key) = (&self.primary.resource, &self.primary.key);
         let path = resource
             .path(key.namespace.as_deref(), Some(&key.name), None)
-            .map_err(|error| Error::Other(error.to_string()))?;
+            .map_err(|error| Error::other(error.to_string()))?;
         match self
             .look_up("read the owner again", Request::get(path))
             .await
@@ -270,7 +270,7 @@ impl Call {
         loop {
             if let (Some(uid), Some(latest)) = (&uid, &latest) {
                 if *uid != *latest.metadata.uid {
-                    return Err(Error::Conflict);
+                    return Err(Error::conflict("another object has the name now"));
                 }
                 if let Some(Value::Object(metadata)) = part.get_mut("metadata") {
                     let version = &*latest.metadata.resource_version;
@@ -283,7 +283,7 @@ impl Call {
                 Repeat::Harmless,
             );
             match sent.await {
-                Err(Error::Conflict) if races < RACES => races += 1,
+                Err(Error::Conflict(_)) if races < RACES => races += 1,
                 answer => return answer,
             }
             let read = Request::get(uri(target, None)?);
@@ -359,5 +359,5 @@ fn repeat(object: &Value) -> Repeat {
 /// An object in an answer.
 pub(super) fn object_of(answer: &RawValue) -> Result<Object, Error> {
     let what = "the API server answered with something that is not an object";
-    Object::parse(answer.get()).ok_or_else(|| Error::Other(what.into()))
+    Object::parse(answer.get()).ok_or_else(|| Error::other(what))
 }

@@ -3,6 +3,9 @@
 use crate::plugin::bindings::types;
 use crate::text::clean;
 
+/// Kinds that a description may name as primaries.
+const PRIMARIES: usize = 32;
+
 /// Needs that a description may have, each for one resource of one group.
 const RULES: usize = 256;
 
@@ -27,12 +30,20 @@ pub(super) fn check(raw: &types::Description) -> Result<(), String> {
             &rule.fields,
         ]
     });
-    let lists: Vec<&Vec<String>> = lists.chain([&raw.primary.fields]).collect();
+    let primaries = || raw.primaries.iter();
+    let fields = primaries().map(|primary| &primary.fields);
+    let lists: Vec<&Vec<String>> = lists.chain(fields).collect();
     let pairs = raw
         .needs
         .iter()
         .map(|rule| rule.api_groups.len().saturating_mul(rule.resources.len()));
     let pairs = pairs.fold(0, usize::saturating_add);
+    if raw.primaries.len() > PRIMARIES {
+        let count = raw.primaries.len();
+        return Err(format!(
+            "it names {count} primary kinds: {PRIMARIES} is the most"
+        ));
+    }
     if raw.needs.len() > RULES || pairs > RULES || lists.iter().any(|list| list.len() > ENTRIES) {
         return Err(format!(
             "it has more than {RULES} needs, or a list of more than {ENTRIES} entries"
@@ -48,11 +59,10 @@ pub(super) fn check(raw: &types::Description) -> Result<(), String> {
             "it carries more than {CRDS} CustomResourceDefinitions, or more than {CRD_BYTES} bytes of them"
         ));
     }
-    let primary = &raw.primary;
-    let selectors = [&primary.label_selector, &primary.field_selector]
-        .into_iter()
+    let selectors = primaries()
+        .flat_map(|primary| [&primary.label_selector, &primary.field_selector])
         .flatten();
-    let names = [&primary.api_version, &primary.kind].into_iter();
+    let names = primaries().flat_map(|primary| [&primary.api_version, &primary.kind]);
     let texts = lists.into_iter().flatten().chain(selectors).chain(names);
     let wrong = |text: &&String| text.len() > TEXT || text.chars().any(char::is_control);
     match texts.into_iter().find(wrong) {

@@ -4,15 +4,15 @@ fn description(rule: types::Rule) -> types::Description {
     types::Description {
         name: "p".into(),
         version: "1".into(),
-        primary: types::Watch {
+        primaries: vec![types::Watch {
             api_version: "x.dev/v1".into(),
             kind: "Thing".into(),
             label_selector: None,
             field_selector: None,
             trigger: types::Trigger::AnyChange,
             fields: Vec::new(),
-        },
-        finalizes: false,
+            finalizes: types::Finalizes::Never,
+        }],
         needs: vec![rule],
         crds: Vec::new(),
     }

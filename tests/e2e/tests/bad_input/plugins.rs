@@ -68,7 +68,7 @@ fn bad_components(bad: Bad) -> Bad {
     let component = |text: &str| wat::parse_str(text).unwrap();
     let no_functions = r#"(component
         (instance $controller)
-        (export "windlass:plugin/controller@0.1.0" (instance $controller)))"#;
+        (export "windlass:plugin/controller@0.2.0" (instance $controller)))"#;
     let bad = bad
         .component(
             "empty",
@@ -85,12 +85,17 @@ fn bad_components(bad: Bad) -> Bad {
         .component(
             "idle",
             component("(component)"),
-            &["does not export windlass:plugin/controller@0.1.0"],
+            &["does not export windlass:plugin/controller@0.2.0"],
+        )
+        .component(
+            "old",
+            component(&no_functions.replace("0.2.0", "0.1.0")),
+            &["built for contract 0.1", "rebuild it with SDK 0.2"],
         )
         .component(
             "hollow",
             component(no_functions),
-            &["does not fit the contract windlass:plugin@0.1.0"],
+            &["does not fit the contract windlass:plugin@0.2.0"],
         );
     // Each of them would end the process, and with it every plugin.
     let aborting = forged::aborting().unwrap();
@@ -99,7 +104,7 @@ fn bad_components(bad: Bad) -> Bad {
     });
     let http = r#"(component (import "wasi:http/outgoing-handler@0.2.0" (instance)))"#;
     let queue = r#"(component (import "acme:queue/send" (instance)))"#;
-    let what_is = "plugins may import windlass:plugin@0.1 and WASI 0.2";
+    let what_is = "plugins may import windlass:plugin@0.2 and WASI 0.2";
     bad.component(
         "caller",
         component(http),

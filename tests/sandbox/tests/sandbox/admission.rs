@@ -92,14 +92,14 @@ async fn an_import_that_is_not_offered_is_named() {
         "import clock; import wasi:http/outgoing-handler@0.2.0;",
     ) + "package wasi:http@0.2.0 { interface outgoing-handler { handle: func(); } }";
     for (wit, name) in [
-        (ours, "windlass:plugin/telepathy@0.1.0"),
+        (ours, "windlass:plugin/telepathy@0.2.0"),
         (http, "wasi:http/outgoing-handler@0.2.0"),
     ] {
         let text = refusal(&house, handmade::empty(&wit).unwrap()).await;
         let words = format!("the component imports {name}, which this host does not offer");
         assert!(text.contains(&words), "{text}");
         assert!(
-            text.contains("plugins may import windlass:plugin@0.1 and WASI 0.2"),
+            text.contains("plugins may import windlass:plugin@0.2 and WASI 0.2"),
             "{text}"
         );
     }
@@ -123,7 +123,7 @@ async fn another_contract_under_the_same_names_does_not_fit() {
     ] {
         let text = refusal(&house, handmade::empty(&contract(from, to)).unwrap()).await;
         assert!(
-            text.contains("does not fit the contract windlass:plugin@0.1.0"),
+            text.contains("does not fit the contract windlass:plugin@0.2.0"),
             "{text}"
         );
         assert!(text.contains(name), "{text}");
@@ -133,13 +133,16 @@ async fn another_contract_under_the_same_names_does_not_fit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_version_of_the_contract_is_not_ours() {
     let house = house();
-    let later = contract(
-        "package windlass:plugin@0.1.0;",
-        "package windlass:plugin@0.2.0;",
-    );
-    let later = later.replace("@since(version = 0.1.0)", "");
-    let text = refusal(&house, handmade::empty(&later).unwrap()).await;
-    assert!(text.contains("windlass:plugin/types@0.2.0"), "{text}");
+    for (version, told) in [("0.1.0", "0.1"), ("0.3.0", "0.3"), ("1.0.0", "1.0")] {
+        let package = format!("package windlass:plugin@{version};");
+        let other = contract("package windlass:plugin@0.2.0;", &package);
+        let other = other.replace("@since(version = 0.2.0)", "");
+        let text = refusal(&house, handmade::empty(&other).unwrap()).await;
+        let words = format!(
+            "built for contract {told}, and this host has contract 0.2: rebuild it with SDK 0.2"
+        );
+        assert!(text.contains(&words), "{text}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

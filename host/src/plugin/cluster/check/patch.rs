@@ -29,7 +29,7 @@ impl Patch {
     pub(in crate::plugin::cluster) fn parse(kind: PatchType, text: &str) -> Result<Self, Error> {
         check_size("patch", text)?;
         let value: Value = serde_json::from_str(text)
-            .map_err(|error| Error::Invalid(format!("the patch is not JSON: {error}")))?;
+            .map_err(|error| Error::invalid(format!("the patch is not JSON: {error}")))?;
         match (kind, value) {
             (PatchType::Merge, Value::Object(fields)) => Ok(Self::Merge(fields)),
             (PatchType::Merge, _) => invalid("a merge patch is a JSON object".into()),
@@ -128,7 +128,7 @@ impl Patch {
                     if copied > LARGEST {
                         return invalid("the patch copies more than 3 MiB".into());
                     }
-                    let wrong = |error: String| Error::Invalid(error);
+                    let wrong = |error: String| Error::invalid(error);
                     let operation: json_patch::PatchOperation =
                         serde_json::from_value(operation)
                             .map_err(|error| wrong(error.to_string()))?;

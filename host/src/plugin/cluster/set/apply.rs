@@ -37,6 +37,7 @@ impl Call {
         // Only this one, if the guest names one, or has read one.
         let expected = said.or_else(|| self.seen_version(target).map(|seen| seen.uid.clone()));
         let mut there = self.look(target).await?;
+        let mut last = Error::conflict("others keep changing the object");
         for _ in 0..=RACES {
             let uid = there.as_ref().map(|there| there.metadata.uid.to_string());
             let adopted = match &there {
@@ -44,24 +45,24 @@ impl Call {
                 None => false,
             };
             if expected.is_some() && expected != uid {
-                return Err(Error::Conflict);
+                return Err(Error::conflict("another object has the name now"));
             }
             member::mark(&mut object, &self.primary, &self.cluster.plugin, adopted)?;
             let meant = uid.clone().map_or(ApplyTarget::New, ApplyTarget::This);
             let apply_scope = ApplyScope::of(&object);
             let applied = self.send_apply(target, object.clone(), apply_scope, meant);
             match applied.await {
-                Err(Error::Conflict) => {}
+                Err(Error::Conflict(refusal)) => last = Error::Conflict(refusal),
                 answer => return answer,
             }
             // It may be the host's own, if the answer to an earlier attempt was lost.
             there = self.look_at_server(target).await?;
             let is_same = |there: &Object| Some(&*there.metadata.uid) == uid.as_deref();
             if there.as_ref().is_some_and(is_same) {
-                return Err(Error::Conflict);
+                return Err(last);
             }
         }
-        Err(Error::Conflict)
+        Err(last)
     }
 
     /// What is there: what the store says, or the server where the store cannot tell.
@@ -99,7 +100,7 @@ impl Call {
             Standing::Foreign | Standing::Controlled(_) => {
                 let why = member::refusal(&standing, &self.cluster.plugin);
                 self.report_conflict(target, there, &why);
-                Err(Error::Conflict)
+                Err(Error::conflict(why))
             }
         }
     }

@@ -173,7 +173,7 @@ impl Call {
             };
             match pruned {
                 Ok(()) | Err(Error::NotFound) => return Ok(()),
-                Err(Error::Conflict) if races < RACES => races += 1,
+                Err(Error::Conflict(_)) if races < RACES => races += 1,
                 Err(error) => return Err(error),
             }
             let read = Request::get(uri(target, None)?);

@@ -29,14 +29,17 @@ async fn a_field_that_the_schema_does_not_know_is_named() {
     let mut object = config_map("page", &json!({}));
     object["mdoe"] = "slow".into();
     let answer = call.apply(object.to_string()).await;
-    let Err(Error::Other(text)) = answer else {
+    let Err(Error::Other(refusal)) = answer else {
         panic!("{answer:?}")
     };
     let field = ".mdoe: field not declared in schema";
-    assert!(text.contains(field), "{text}");
+    assert!(refusal.message.contains(field), "{refusal:?}");
     assert_eq!(call.traffic().requests, 1, "no use to try again");
     let key = call.primary().key.clone();
-    assert_eq!(world.cluster.view.ends(&key).failed, [text]);
+    let [told] = &world.cluster.view.ends(&key).failed[..] else {
+        panic!("it is told once")
+    };
+    assert!(told.ends_with(&refusal.message), "{told}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -46,15 +49,16 @@ async fn who_refused_is_told() {
     let (errors, journal) = told(&[forbidden(QUOTA), forbidden(QUOTA)]).await;
     let words = other(403, &format!("Forbidden: {QUOTA}"));
     for error in errors {
-        assert!(
-            matches!(&error, Error::Other(text) if *text == words),
-            "{error:?}"
-        );
+        let Error::Other(refusal) = error else {
+            panic!("{error:?}")
+        };
+        let told = (refusal.code, &*refusal.reason, &*refusal.message);
+        assert_eq!(told, (403, "Forbidden", QUOTA));
     }
     assert_eq!((journal.denied, journal.failed), (Vec::new(), vec![words]));
 
     let (errors, journal) = told(&[forbidden(RBAC), forbidden(RBAC)]).await;
-    assert!(errors.iter().all(|error| matches!(error, Error::Denied)));
+    assert!(errors.iter().all(|error| matches!(error, Error::Denied(_))));
     let lacks = format!(
         "do it, since `windlass` itself lacks the right: {}",
         other(403, &format!("Forbidden: {RBAC}"))
@@ -138,7 +142,7 @@ async fn an_answer_about_a_secret_is_told_without_its_values() {
     redactor.sees(&secret.to_string());
     let mut call = world.call().await.hiding(redactor);
     let error = call.failed("do it", &answer(422, "Invalid", "it is hunter2"));
-    assert!(matches!(error, Error::Invalid(text) if text == "it is hunter2"));
+    assert!(matches!(error, Error::Invalid(refusal) if refusal.message == "it is hunter2"));
     let key = call.primary().key.clone();
     assert_eq!(world.cluster.view.ends(&key).failed, ["it is hidden"]);
 }

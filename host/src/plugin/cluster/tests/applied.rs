@@ -304,5 +304,5 @@ async fn that_another_object_of_the_name_is_as_wanted_is_no_answer() {
     refresh(&world).await;
     apply(&world, &ours).await;
     let answer = call.apply(ours.to_string()).await;
-    assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
+    assert!(matches!(answer, Err(Error::Conflict(_))), "{answer:?}");
 }

@@ -17,7 +17,7 @@ async fn what_exists_already_is_not_overwritten() {
     let made = parsed(call.create(object.clone()).await);
     assert_eq!(made["data"], json!({ "a": "1" }));
     assert!(made["metadata"]["managedFields"].is_null());
-    assert!(matches!(call.create(object).await, Err(Error::Conflict)));
+    assert!(matches!(call.create(object).await, Err(Error::Conflict(_))));
     let there = call.get(
         reference("v1", "ConfigMap", "once"),
         None,
@@ -150,7 +150,7 @@ async fn owners_and_finalizers_of_others_are_denied() {
             object["metadata"][field] = value.clone();
         }
         assert!(
-            matches!(call.create(object.to_string()).await, Err(Error::Denied)),
+            matches!(call.create(object.to_string()).await, Err(Error::Denied(_))),
             "{metadata}"
         );
         let parent = reference("v1", "Pod", "p");
@@ -158,7 +158,7 @@ async fn owners_and_finalizers_of_others_are_denied() {
         let posted = call
             .create_subresource(parent, "eviction".into(), posted)
             .await;
-        assert!(matches!(posted, Err(Error::Denied)), "{metadata}");
+        assert!(matches!(posted, Err(Error::Denied(_))), "{metadata}");
     }
     assert_eq!(call.traffic().requests, 0);
 }
@@ -232,7 +232,7 @@ async fn a_pod_is_bound_and_evicted() {
     let exec = call
         .create_subresource(parent(), "exec".into(), eviction.to_string())
         .await;
-    assert!(matches!(exec, Err(Error::Denied)));
+    assert!(matches!(exec, Err(Error::Denied(_))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -256,7 +256,7 @@ async fn an_eviction_is_of_the_pod_that_the_call_has_read() {
     let evicted = call
         .create_subresource(parent(), "eviction".into(), eviction.to_string())
         .await;
-    assert!(matches!(evicted, Err(Error::Conflict)), "{evicted:?}");
+    assert!(matches!(evicted, Err(Error::Conflict(_))), "{evicted:?}");
     assert!(world.read(path).await.is_some());
 }
 

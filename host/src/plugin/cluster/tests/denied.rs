@@ -87,7 +87,7 @@ async fn a_denied_get_wakes_nobody() {
                 assert!(matches!(got, Err(Error::NotFound)), "{got:?}");
                 assert_eq!(woken, [key], "{namespace}/{name}");
             } else {
-                assert!(matches!(got, Err(Error::Denied)), "{got:?}");
+                assert!(matches!(got, Err(Error::Denied(_))), "{got:?}");
                 assert_eq!(woken, [], "{namespace}/{name}");
             }
         }
@@ -116,7 +116,7 @@ async fn a_denied_list_wakes_nobody() {
             assert_eq!(got.unwrap(), [""; 0]);
             assert_eq!(woken, [key], "{namespace:?} {selector:?}");
         } else {
-            assert!(matches!(got, Err(Error::Denied)), "{got:?}");
+            assert!(matches!(got, Err(Error::Denied(_))), "{got:?}");
             assert_eq!(woken, [], "{namespace:?} {selector:?}");
         }
     }
@@ -136,7 +136,7 @@ async fn what_names_no_object_is_not_tracked_either() {
             )
             .await;
         assert!(
-            matches!(got, Err(Error::Denied | Error::Invalid(_))),
+            matches!(got, Err(Error::Denied(_) | Error::Invalid(_))),
             "{got:?}"
         );
         let query = ListQuery {
@@ -146,7 +146,7 @@ async fn what_names_no_object_is_not_tracked_either() {
         };
         let got = call.list(query).await;
         assert!(
-            matches!(got, Err(Error::Denied | Error::Invalid(_))),
+            matches!(got, Err(Error::Denied(_) | Error::Invalid(_))),
             "{got:?}"
         );
     }

@@ -41,7 +41,7 @@ fn query(kind: &str, selector: &str) -> ListQuery {
 }
 
 fn is_limit(error: &Error) -> bool {
-    matches!(error, Error::Other(text) if text.contains("spec.limits.hostMemory"))
+    matches!(error, Error::Other(refusal) if refusal.message.contains("spec.limits.hostMemory"))
 }
 
 /// What is refused is not a tree before: `refused` counts it, and what is denied is not even counted.
@@ -81,7 +81,7 @@ async fn what_is_not_granted_is_denied_before_it_is_looked_at() {
     let target = reference("v1", "Secret", "x");
     let patch = call.patch(target, None, PatchType::Merge, secret.clone());
     denied.push(patch.await.unwrap_err());
-    let all = denied.iter().all(|error| matches!(error, Error::Denied));
+    let all = denied.iter().all(|error| matches!(error, Error::Denied(_)));
     assert!(all, "{denied:?}");
     assert_eq!(account.refused(), 0);
 }
@@ -95,12 +95,12 @@ async fn nothing_is_kept_of_a_read_that_is_not_granted() {
         let target = reference(api_version, kind, "x");
         let answer = call.get(target, None, Consistency::Stored).await;
         assert!(
-            matches!(answer, Err(Error::Denied | Error::Invalid(_))),
+            matches!(answer, Err(Error::Denied(_) | Error::Invalid(_))),
             "{kind}: {answer:?}"
         );
     }
     let answer = call.list(query("Secret", "a=b")).await;
-    assert!(matches!(answer, Err(Error::Denied)), "{answer:?}");
+    assert!(matches!(answer, Err(Error::Denied(_))), "{answer:?}");
     let primary = call.primary().key.clone();
     drop(call);
     view.settles(&primary);
@@ -159,7 +159,7 @@ async fn a_large_list_is_asked_for_in_parts_and_ends_at_its_limit() {
     assert_eq!(few.len(), 5);
     let error = call.list(latest(None)).await.unwrap_err();
     assert!(
-        matches!(&error, Error::Other(text) if text.contains("8 MiB")),
+        matches!(&error, Error::Other(refusal) if refusal.message.contains("8 MiB")),
         "{error:?}"
     );
     drop(call);

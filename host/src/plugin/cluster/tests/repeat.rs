@@ -132,15 +132,17 @@ async fn what_was_perhaps_done_is_sent_again_only_where_that_is_harmless() {
 
 #[tokio::test(start_paused = true)]
 async fn a_5xx_that_stays_is_told_in_its_own_words_after_one_request() {
-    let words = "API server answered 500 InternalError: this fault was made on purpose";
     for kind in ALL {
         let world = world().await;
         fault(&world, &Fault::Refuse(500), u64::MAX);
         let (answer, requests, writes) = write(&world, kind).await;
-        let Err(Error::Other(text)) = answer else {
+        let Err(Error::Other(refusal)) = answer else {
             panic!("{kind:?}: {answer:?}")
         };
-        assert_eq!((&*text, requests, writes), (words, 1, 0), "{kind:?}");
+        assert_eq!((requests, writes), (1, 0), "{kind:?}");
+        let told = (refusal.code, &*refusal.reason, &*refusal.message);
+        let words = "this fault was made on purpose";
+        assert_eq!(told, (500, "InternalError", words));
     }
 }
 
@@ -210,7 +212,7 @@ async fn an_apply_without_conditions_outlives_a_conflict_and_one_with_a_uid_tell
     .await
     .unwrap();
     let object = config_map("page", &json!({ "a": "3" })).to_string();
-    assert!(matches!(call.apply(object).await, Err(Error::Conflict)));
+    assert!(matches!(call.apply(object).await, Err(Error::Conflict(_))));
     assert_eq!(call.traffic().requests, 1);
 }
 

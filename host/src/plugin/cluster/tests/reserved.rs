@@ -34,11 +34,17 @@ async fn every_write_that_names_one_is_denied_before_anything_is_sent() {
         let object = marked(map).to_string();
         let mut call = world.call().await;
         let denied = call.apply(object.clone()).await;
-        assert!(matches!(denied, Err(Error::Denied)), "apply: {denied:?}");
+        assert!(matches!(denied, Err(Error::Denied(_))), "apply: {denied:?}");
         let denied = call.create(object.clone()).await;
-        assert!(matches!(denied, Err(Error::Denied)), "create: {denied:?}");
+        assert!(
+            matches!(denied, Err(Error::Denied(_))),
+            "create: {denied:?}"
+        );
         let set = call.apply_set(vec![object]).await.unwrap_err();
-        assert!(matches!(set[0].error, Error::Denied), "apply-set: {set:?}");
+        assert!(
+            matches!(set[0].error, Error::Denied(_)),
+            "apply-set: {set:?}"
+        );
         // The API server copies what a Binding carries to its pod.
         let pod = reference("v1", "Pod", "web");
         let binding = json!({ "metadata": { "name": "web", map: { "windlass.dev/set": "x" } } });
@@ -46,7 +52,10 @@ async fn every_write_that_names_one_is_denied_before_anything_is_sent() {
         let denied = call
             .create_subresource(pod, "binding".into(), binding)
             .await;
-        assert!(matches!(denied, Err(Error::Denied)), "binding: {denied:?}");
+        assert!(
+            matches!(denied, Err(Error::Denied(_))),
+            "binding: {denied:?}"
+        );
         let name = format!("/metadata/{map}/windlass.dev~1set");
         let patches = [
             (
@@ -74,7 +83,10 @@ async fn every_write_that_names_one_is_denied_before_anything_is_sent() {
                 let denied = call
                     .patch(page(), subresource, kind, patch.to_string())
                     .await;
-                assert!(matches!(denied, Err(Error::Denied)), "{patch}: {denied:?}");
+                assert!(
+                    matches!(denied, Err(Error::Denied(_))),
+                    "{patch}: {denied:?}"
+                );
             }
         }
         assert_eq!(call.traffic().requests, 0);

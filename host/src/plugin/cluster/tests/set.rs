@@ -364,7 +364,7 @@ async fn an_object_of_another_primarys_set_is_not_fought_over() {
     let world = World::new().await;
     set(&world, &["shared"]).await.unwrap();
     let answer = set_for(&world, "bob", &[child("bobs"), child("shared")]).await;
-    assert_eq!(errors(answer), [(Some(1), "Error::Conflict".to_owned())]);
+    assert_eq!(errors(answer), [(Some(1), "Error::Conflict(_)".to_owned())]);
     let shared = world.read(&format!("{MAPS}/shared")).await.unwrap();
     assert_eq!(shared["metadata"]["ownerReferences"][0]["name"], "ada");
     assert_eq!(names(&world).await, ["bobs", "shared"]);
