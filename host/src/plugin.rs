@@ -19,6 +19,7 @@ mod engine;
 mod executor;
 mod fair_scheduler;
 mod functions;
+pub mod import;
 mod imports;
 mod limiter;
 mod load;

@@ -1,5 +1,7 @@
 //! The host's side of every import: checked against the end of the call, then handed on.
 
+mod run;
+
 use std::time::Duration;
 
 use tracing::{Instrument, Level, Span};
@@ -9,11 +11,16 @@ use super::calls::Ending;
 use super::cancel::Stop;
 use super::cluster::Call;
 use super::custom_metrics::{LABELS, MetricKind};
+use super::import::{
+    Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Get, JsonText, List,
+    PatchObject, Publish, Recordable,
+};
 use super::sandbox::SandboxState;
 use super::shares::Logged;
-use super::transcript::{Arguments, Recordable, arguments};
+use super::transcript::Arguments;
 use crate::spans;
 use crate::text::clean;
+use run::Run;
 
 /// The longest log message, and the most bytes of its fields together.
 const LOG_LINE: usize = 8 << 10;
@@ -61,13 +68,6 @@ impl SandboxState {
 }
 
 impl SandboxState {
-    /// What a guest says, if somebody notes it or answers from notes.
-    fn arguments(&self, said: impl FnOnce() -> Arguments) -> Option<Arguments> {
-        let is_noted = |call: &Call| call.recorder().is_some();
-        let is_heard = self.player.is_some() || self.call.as_ref().is_some_and(is_noted);
-        is_heard.then(said)
-    }
-
     /// The span of a call of `import`.
     fn span(&mut self, import: &'static str) -> Span {
         let Some(left) = self.spans_left.checked_sub(1) else {
@@ -78,34 +78,29 @@ impl SandboxState {
     }
 
     /// Has `import` answered: from the recording that is played, or by its work. Counts how the work ends, and notes it.
-    async fn call_import<'a, T: Ending + Recordable + Clone + Send + 'static, F>(
-        &'a mut self,
-        import: &'static str,
-        spoken: Option<Arguments>,
-        work: impl FnOnce(&'a mut Call) -> F,
-    ) -> wasmtime::Result<T>
-    where
-        F: Future<Output = T> + 'a,
-    {
+    async fn answer<I: Run>(&mut self, import: I) -> wasmtime::Result<I::Answer> {
+        import.show(&self.redactor);
+        let name = I::ABOUT.name;
         if let Some(player) = &self.player {
             self.cancel.check()?;
-            let spoken = spoken.map(Arguments::into_json).unwrap_or_default();
-            let reply = player.answer(import, spoken);
-            return T::from_reply(reply).ok_or_else(|| Unreadable(import).into());
+            let reply = player.answer(name, import.to_json());
+            return I::Answer::from_reply(reply).ok_or_else(|| Unreadable(name).into());
         }
         let calls = self.call.as_ref().map(Call::calls);
         let recorder = self.call.as_ref().and_then(Call::recorder).cloned();
+        let recorded = recorder.map(|recorder| (recorder, Arguments::of(&import)));
         let redactor = self.redactor.clone();
-        let span = self.span(import);
-        let answer = self.until_stopped(work).instrument(span.clone()).await;
+        let span = self.span(name);
+        let answer = self.until_stopped(|call| import.run(call));
+        let answer = answer.instrument(span.clone()).await;
         let answer = answer.inspect_err(|_| spans::answered(&span, "stopped"))?;
         answer.objects(&mut |object| redactor.sees(object));
         spans::answered(&span, answer.word());
         if let Some(calls) = calls {
-            calls.note(import, answer.word());
+            calls.note(name, answer.word());
         }
-        if let (Some(recorder), Some(spoken)) = (recorder, spoken) {
-            recorder.note(import, spoken, &answer);
+        if let Some((recorder, arguments)) = recorded {
+            recorder.note(name, arguments, &answer);
         }
         Ok(answer)
     }
@@ -120,49 +115,35 @@ impl cluster::Host for SandboxState {
         subresource: Option<String>,
         consistency: cluster::Consistency,
     ) -> ImportResult<String> {
-        let spoken =
-            self.arguments(|| arguments::get(&target, subresource.as_deref(), consistency));
-        self.call_import("get", spoken, |call| {
-            call.get(target, subresource, consistency)
+        self.answer(Get {
+            target: target.into(),
+            subresource,
+            consistency: consistency.into(),
         })
         .await
     }
 
     async fn list(&mut self, query: cluster::ListQuery) -> ImportResult<Vec<String>> {
-        let spoken = self.arguments(|| arguments::list(&query));
-        self.call_import("list", spoken, |call| call.list(query))
-            .await
+        self.answer(List::from(query)).await
     }
 
     async fn apply(&mut self, object: String) -> ImportResult<String> {
-        self.redactor.sees(&object);
-        let spoken = self.arguments(|| arguments::one(&object));
-        self.call_import("apply", spoken, |call| call.apply(object))
-            .await
+        self.answer(Apply::from(object)).await
     }
 
     async fn apply_status(&mut self, object: String) -> ImportResult<String> {
-        self.redactor.sees(&object);
-        let spoken = self.arguments(|| arguments::one(&object));
-        self.call_import("apply-status", spoken, |call| call.apply_status(object))
-            .await
+        self.answer(ApplyStatus::from(object)).await
     }
 
     async fn apply_set(
         &mut self,
         children: Vec<String>,
     ) -> wasmtime::Result<Result<Vec<String>, Vec<cluster::SetError>>> {
-        children.iter().for_each(|child| self.redactor.sees(child));
-        let spoken = self.arguments(|| arguments::children(&children));
-        self.call_import("apply-set", spoken, |call| call.apply_set(children))
-            .await
+        self.answer(ApplySet::from(children)).await
     }
 
     async fn create(&mut self, object: String) -> ImportResult<String> {
-        self.redactor.sees(&object);
-        let spoken = self.arguments(|| arguments::one(&object));
-        self.call_import("create", spoken, |call| call.create(object))
-            .await
+        self.answer(Create::from(object)).await
     }
 
     async fn create_subresource(
@@ -171,10 +152,10 @@ impl cluster::Host for SandboxState {
         subresource: String,
         object: String,
     ) -> ImportResult<String> {
-        self.redactor.sees(&object);
-        let spoken = self.arguments(|| arguments::post(&parent, &subresource, &object));
-        self.call_import("create-subresource", spoken, |call| {
-            call.create_subresource(parent, subresource, object)
+        self.answer(CreateSubresource {
+            parent: parent.into(),
+            subresource,
+            object: JsonText(object),
         })
         .await
     }
@@ -186,11 +167,11 @@ impl cluster::Host for SandboxState {
         patch_type: cluster::PatchType,
         patch: String,
     ) -> ImportResult<String> {
-        self.redactor.sees_patch(&target.kind, &patch);
-        let spoken = self
-            .arguments(|| arguments::patch(&target, subresource.as_deref(), patch_type, &patch));
-        self.call_import("patch", spoken, |call| {
-            call.patch(target, subresource, patch_type, patch)
+        self.answer(PatchObject {
+            target: target.into(),
+            subresource,
+            patch_type: patch_type.into(),
+            patch: JsonText(patch),
         })
         .await
     }
@@ -200,32 +181,14 @@ impl cluster::Host for SandboxState {
         target: types::ObjectRef,
         options: cluster::DeleteOptions,
     ) -> ImportResult<()> {
-        let spoken = self.arguments(|| arguments::delete(&target, &options));
-        self.call_import("delete", spoken, |call| call.delete(target, options))
-            .await
+        self.answer(Delete::of(target, options)).await
     }
 }
 
 impl events::Host for SandboxState {
     async fn publish(&mut self, mut event: events::Event) -> wasmtime::Result<()> {
         self.redactor.event(&mut event);
-        let spoken = self.arguments(|| arguments::event(&event));
-        if let Some(player) = &self.player {
-            player.answer(
-                "publish",
-                spoken.map(Arguments::into_json).unwrap_or_default(),
-            );
-            return Ok(self.cancel.check()?);
-        }
-        let recorder = self.call.as_ref().and_then(Call::recorder).cloned();
-        let span = self.span("publish");
-        self.until_stopped(|call| call.publish(event))
-            .instrument(span)
-            .await?;
-        if let (Some(recorder), Some(spoken)) = (recorder, spoken) {
-            recorder.note("publish", spoken, &Ok::<_, cluster::Error>(()));
-        }
-        Ok(())
+        self.answer(Publish::from(event)).await.map(drop)
     }
 }
 

@@ -3,9 +3,7 @@
 //! - The contract's words name what is noted: a note can be read beside `wit/`.
 //! - The log is not part of it: nothing depends on what a guest logs.
 
-pub(super) mod arguments;
 mod player;
-mod recordable;
 mod secrets;
 
 use std::sync::Arc;
@@ -15,11 +13,10 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::bindings::cluster::{Error, Refusal};
+use super::import::{self, Effect, Import, Recordable};
+pub use super::import::{RecordedError, RecordedStatus, Reply};
 use crate::memory::{Account, Charge};
-pub(super) use arguments::Arguments;
 pub use player::Player;
-pub(super) use recordable::Recordable;
 pub use secrets::{Hider, Values};
 
 /// So many bytes of a call are noted; of one that goes beyond there is no recording.
@@ -43,49 +40,8 @@ pub struct ImportCall {
 impl ImportCall {
     /// Whether it only looks at the cluster.
     pub fn reads(&self) -> bool {
-        matches!(&*self.call, "get" | "list")
+        import::about(&self.call).is_some_and(|about| about.effect == Effect::Read)
     }
-}
-
-/// What a host answered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Reply {
-    /// It was carried out; objects are JSON, not text.
-    Ok(Value),
-    /// It was not.
-    Errors(Vec<RecordedError>),
-}
-
-/// An error as the contract names it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct RecordedError {
-    /// Which object of a set, from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub index: Option<u32>,
-    /// `not-found`, `denied`, `conflict`, `invalid`, `gone`, `unavailable` or `other`.
-    pub code: String,
-    /// What was wrong, of `denied`, `conflict`, `invalid` and `other`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    /// What else the API server answered, if it refused the call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<RecordedStatus>,
-}
-
-/// What the API server answered beside its message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct RecordedStatus {
-    /// The HTTP status code.
-    pub code: u16,
-    /// The reason, in CamelCase.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-    /// What it names as causes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub causes: Vec<String>,
 }
 
 /// A call that is noted while it runs. Clones are the same.
@@ -106,6 +62,29 @@ struct Draft {
     call: &'static str,
     spoken: Arguments,
     answer: Box<dyn FnOnce() -> Reply + Send>,
+}
+
+/// What a guest gave, in words that are made when somebody wants to read them: most calls end well, and nobody does.
+pub(super) struct Arguments {
+    /// About how many bytes it keeps until then.
+    bytes: usize,
+    say: Box<dyn FnOnce() -> Value + Send>,
+}
+
+impl Arguments {
+    /// Those of `import`.
+    pub(super) fn of(import: &impl Import) -> Self {
+        let import = import.clone();
+        Self {
+            bytes: import.bytes(),
+            say: Box::new(move || import.to_json()),
+        }
+    }
+
+    /// The words.
+    pub(super) fn into_json(self) -> Value {
+        (self.say)()
+    }
 }
 
 /// What a recorder has recorded.
@@ -219,37 +198,6 @@ fn weight(value: &Value) -> usize {
     32 + inner
 }
 
-impl RecordedError {
-    fn of(index: Option<u32>, error: &Error) -> Self {
-        let refusal = error.refusal();
-        let text = refusal.map(|refusal| refusal.message.clone());
-        let status = refusal.filter(|refusal| refusal.code != 0);
-        Self {
-            index,
-            code: error.word().to_owned(),
-            text: text.filter(|text| !text.is_empty()),
-            status: status.map(|refusal| RecordedStatus {
-                code: refusal.code,
-                reason: refusal.reason.clone(),
-                causes: refusal.causes.clone(),
-            }),
-        }
-    }
-
-    fn error(&self) -> Option<Error> {
-        let status = self.status.clone();
-        let refusal = Refusal {
-            code: status.as_ref().map_or(0, |status| status.code),
-            message: self.text.clone().unwrap_or_default(),
-            reason: status
-                .as_ref()
-                .map_or_else(String::new, |status| status.reason.clone()),
-            causes: status.map_or_else(Vec::new, |status| status.causes),
-        };
-        Error::of_word(&self.code, refusal)
-    }
-}
-
 /// An answer of nobody: what was asked for is not in the transcript.
 fn not_recorded() -> Reply {
     Reply::Errors(vec![RecordedError {
@@ -273,57 +221,19 @@ fn bare(target: &Value) -> Value {
 mod tests {
     use super::*;
     use crate::memory::{Bounds, Budget};
-    use crate::plugin::bindings::cluster::{Consistency, ListQuery, SetError};
-
-    #[test]
-    fn answers_are_the_same_after_they_were_noted() {
-        let errors = [
-            Error::NotFound,
-            Error::denied("a"),
-            Error::conflict(""),
-            Error::invalid("a"),
-            Error::Gone,
-            Error::Unavailable,
-            Error::Other(Refusal {
-                code: 403,
-                reason: "Forbidden".into(),
-                message: "exceeded quota".into(),
-                causes: vec!["pods".into()],
-            }),
-        ];
-        let again = |reply: Reply| {
-            let text = serde_json::to_string(&reply).unwrap();
-            serde_json::from_str::<Reply>(&text).unwrap()
-        };
-        for error in errors {
-            let set = Err::<Vec<String>, _>(vec![SetError {
-                index: Some(3),
-                error: error.clone(),
-            }]);
-            let reply = set.reply();
-            let back = Result::<Vec<String>, Vec<SetError>>::from_reply(again(reply.clone()));
-            assert_eq!(back.map(|back| back.reply()), Some(reply));
-            let reply = Err::<String, _>(error).reply();
-            let back = Result::<String, Error>::from_reply(again(reply.clone()));
-            assert_eq!(back.map(|back| back.reply()), Some(reply));
-        }
-        let list = Ok::<_, Error>(vec!["{\"a\":1}".to_owned(), "no JSON".to_owned()]);
-        let back = Result::<Vec<String>, Error>::from_reply(again(list.reply()));
-        assert!(matches!(&back, Some(Ok(items)) if *items == ["{\"a\":1}", "no JSON"]));
-        let wrong = Reply::Errors(vec![RecordedError {
-            index: None,
-            code: "whatever".into(),
-            text: None,
-            status: None,
-        }]);
-        assert!(Result::<String, Error>::from_reply(wrong).is_none());
-    }
+    use crate::plugin::bindings::cluster::{Consistency, Error, ListQuery};
+    use crate::plugin::import::{Apply, List};
 
     #[test]
     fn of_a_call_that_says_too_much_there_is_no_recording() {
         let recorder = CallRecorder::on(&Account::unlimited());
-        let note =
-            |text: String| recorder.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
+        let note = |text: String| {
+            recorder.note(
+                "apply",
+                Arguments::of(&Apply::from(text)),
+                &Ok::<_, Error>(()),
+            )
+        };
         note("a".repeat(ROOM / 3));
         assert_eq!(
             recorder.take().map(|transcript| transcript.notes.len()),
@@ -344,7 +254,11 @@ mod tests {
                 limit: None,
                 consistency: Consistency::Stored,
             };
-            recorder.note("list", arguments::list(&query), &Ok::<_, Error>(()));
+            recorder.note(
+                "list",
+                Arguments::of(&List::from(query)),
+                &Ok::<_, Error>(()),
+            );
         }
         assert!(recorder.take().is_none());
     }
@@ -355,7 +269,7 @@ mod tests {
         let bomb = format!("[{}1]", "{\"\":0},".repeat(ROOM / 100));
         recorder.note(
             "apply",
-            arguments::one(&bomb),
+            Arguments::of(&Apply::from(bomb.clone())),
             &Ok::<_, Error>(bomb.clone()),
         );
         let transcript = recorder.take().unwrap();
@@ -371,8 +285,13 @@ mod tests {
         let (soft, hard) = (2 << 20, 3 << 20);
         let account = Account::new(Budget::new(usize::MAX), Bounds { soft, hard });
         let recorder = CallRecorder::on(&account);
-        let note =
-            |text: String| recorder.note("apply", arguments::one(&text), &Ok::<_, Error>(()));
+        let note = |text: String| {
+            recorder.note(
+                "apply",
+                Arguments::of(&Apply::from(text)),
+                &Ok::<_, Error>(()),
+            )
+        };
         note("a".repeat(1 << 20));
         assert!(account.used() > 1 << 20);
         note("a".repeat(1 << 20));

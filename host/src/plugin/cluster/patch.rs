@@ -88,10 +88,12 @@ impl Call {
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
         let seen = self.seen_version(target).map(|seen| seen.uid.clone());
-        let repeat = if patch.repeats_harmlessly() {
-            Repeat::Harmless
-        } else {
-            Repeat::IfUndone
+        let version = patch.version().map(str::to_owned);
+        let repeat = match &version {
+            // The guest compares and swaps: it decides what comes next.
+            Some(_) => Repeat::Never,
+            None if patch.repeats_harmlessly() => Repeat::Harmless,
+            None => Repeat::IfUndone,
         };
         match patch {
             Patch::Json(mut operations) => {
@@ -100,9 +102,10 @@ impl Call {
                     operations.insert(0, test);
                 }
                 let request = Request::json_patch(uri, &Value::Array(operations));
-                self.send_tested(target, request, repeat, seen).await
+                self.send_tested(target, request, repeat, (seen, version))
+                    .await
             }
-            Patch::Merge(fields) if subresource.is_none() => {
+            Patch::Merge(fields) if subresource.is_none() || version.is_some() => {
                 let request = Request::merge_patch(uri, &with_uid(fields, seen));
                 self.send_write("patch an object", request, repeat).await
             }
@@ -115,13 +118,13 @@ impl Call {
     }
 
     /// Sends a JSON patch. Of a failed `test` the server does not say which: if the object is another one
-    /// by now, it was that of the UID.
+    /// by now, it was that of the UID; if it has another version, that of the version.
     async fn send_tested(
         &mut self,
         target: &Target,
         request: Request,
         repeat: Repeat,
-        uid: Option<String>,
+        (uid, version): (Option<String>, Option<String>),
     ) -> Result<Box<RawValue>, Error> {
         self.check_requests()?;
         let failed = match self.try_write(request, repeat).await {
@@ -134,19 +137,22 @@ impl Call {
         if refused && failed.perhaps_done {
             return Err(Error::Unavailable);
         }
-        match uid {
-            Some(uid) if is_failed_test(&failed.error) => {
-                let read = Request::get(super::read::uri(target, None)?);
-                let there = Object::parse(self.look_up("read what was patched", read).await?.get());
-                let same = there.is_some_and(|there| *there.metadata.uid == *uid);
-                Err(if same {
-                    error
-                } else {
-                    Error::conflict("another object has the name now")
-                })
-            }
-            _ => Err(error),
+        if uid.is_none() && version.is_none() || !is_failed_test(&failed.error) {
+            return Err(error);
         }
+        let read = Request::get(super::read::uri(target, None)?);
+        let there = Object::parse(self.look_up("read what was patched", read).await?.get());
+        let is = |wanted: &Option<String>, now: &str| wanted.as_deref().is_none_or(|it| it == now);
+        Err(match there.map(|there| there.metadata) {
+            Some(there) if !is(&uid, &there.uid) => {
+                Error::conflict("another object has the name now")
+            }
+            Some(there) if !is(&version, &there.resource_version) => {
+                Error::conflict("the object has another version now")
+            }
+            Some(_) => error,
+            None => Error::conflict("the object is gone"),
+        })
     }
 
     /// A subresource as the guest may see it: a status comes with its object, and like it.

@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::{Hider, ImportCall, Reply, Transcript, Values, bare, not_recorded};
+use super::{Hider, ImportCall, Transcript, Values, bare, not_recorded};
+use crate::plugin::import::{self, Assumed, Effect, Reply};
 
 /// So many calls of imports are kept of a call that is made again.
 const CALLS: usize = 100_000;
@@ -142,11 +143,11 @@ impl Play {
             return self.writes.remove(same).answer;
         }
         let given = |name: &str| note.arguments.get(name).cloned().unwrap_or_default();
-        Reply::Ok(match &*note.call {
-            "apply-set" => given("children"),
-            "patch" => self.read_before(&given("target")),
-            "delete" | "publish" => Value::Null,
-            _ => given("object"),
+        let effect = import::about(&note.call).map(|about| about.effect);
+        Reply::Ok(match effect {
+            Some(Effect::Write(Assumed::Given(name))) => given(name),
+            Some(Effect::Write(Assumed::ReadBefore(name))) => self.read_before(&given(name)),
+            Some(Effect::Write(Assumed::Nothing) | Effect::Read) | None => Value::Null,
         })
     }
 

@@ -3,6 +3,7 @@
 use serde_json::json;
 use tracing::Level;
 use windlass_host::plugin::Action;
+use windlass_host::plugin::import::IMPORTS;
 use windlass_sandbox_tests::handmade::{self, ANSWER, Handmade, word};
 use windlass_sandbox_tests::{House, Tenant, logs};
 
@@ -43,6 +44,13 @@ const SECRET: &str =
 fn every_function_of_the_cluster_has_a_denial() {
     let denials: Vec<_> = DENIALS.iter().map(|(function, ..)| *function).collect();
     assert_eq!(handmade::functions("cluster").unwrap(), denials);
+    // Each is declared, with its effect and its recorded form.
+    let declared = |interface: &str| -> Vec<&str> {
+        let all = IMPORTS.iter().filter(|about| about.interface == interface);
+        all.map(|about| about.name).collect()
+    };
+    assert_eq!(declared("cluster"), denials);
+    assert_eq!(declared("events"), handmade::functions("events").unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]

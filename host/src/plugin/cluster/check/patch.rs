@@ -143,18 +143,28 @@ impl Patch {
         Ok(object)
     }
 
-    /// Whether applying it twice is as applying it once: it only sets what it names, or says which
-    /// version of the object it is for.
+    /// The version of the object that it names or tests: it is for no other.
+    pub(in crate::plugin::cluster) fn version(&self) -> Option<&str> {
+        match self {
+            Self::Json(operations) => {
+                let is_version = |operation: &&Value| {
+                    text(operation, "op") == Some("test")
+                        && text(operation, "path") == Some("/metadata/resourceVersion")
+                };
+                text(operations.iter().find(is_version)?, "value")
+            }
+            Self::Merge(fields) => fields.get("metadata")?.get("resourceVersion")?.as_str(),
+        }
+    }
+
+    /// Whether applying it twice is as applying it once: it only sets what it names.
     pub(in crate::plugin::cluster) fn repeats_harmlessly(&self) -> bool {
         let Self::Json(operations) = self else {
             return true;
         };
         let is = |operation: &Value, op: &str| text(operation, "op") == Some(op);
-        let versioned = |operation: &Value| {
-            is(operation, "test") && text(operation, "path") == Some("/metadata/resourceVersion")
-        };
         let sets = |operation: &Value| is(operation, "test") || is(operation, "replace");
-        operations.iter().any(versioned) || operations.iter().all(sets)
+        operations.iter().all(sets)
     }
 }
 

@@ -31,7 +31,7 @@ async fn a(world: &World) -> Value {
     world.read(&format!("{MAPS}/a")).await.unwrap()
 }
 
-pub(super) const CONFLICT: &str = "Error::Conflict(_)";
+pub(super) const CONFLICT: &str = "conflict";
 
 /// What `why` says of the conflicts of the last call about `ada`.
 async fn said(world: &World) -> Vec<String> {

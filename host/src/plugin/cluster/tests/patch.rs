@@ -257,3 +257,73 @@ async fn a_status_is_patched_only_of_the_object_that_is_meant() {
     }
     assert_eq!(world.read(greeting).await.unwrap()["status"], Value::Null);
 }
+
+/// Compare and swap: the patch is sent once, for the version that it names, and tells of any other.
+#[tokio::test(start_paused = true)]
+async fn a_patch_of_one_version_is_a_conflict_if_the_object_has_another() {
+    let maps = "/api/v1/namespaces/default/configmaps";
+    let test = |version: &Value| json!({ "op": "test", "path": "/metadata/resourceVersion", "value": version });
+    let set = json!({ "op": "replace", "path": "/data/a", "value": "2" });
+    type Make = Box<dyn Fn(&Value) -> (PatchType, Value)>;
+    // (the patch of a version, how many requests a conflict takes)
+    let rows: [(Make, u32); 2] = [
+        (
+            Box::new(move |version| (PatchType::Json, json!([test(version), set.clone()]))),
+            2,
+        ),
+        (
+            Box::new(|version| {
+                let named = json!({ "resourceVersion": version });
+                (
+                    PatchType::Merge,
+                    json!({ "metadata": named, "data": { "a": "2" } }),
+                )
+            }),
+            1,
+        ),
+    ];
+    for (patch, requests) in rows {
+        let world = World::new().await;
+        let made = config_map("page", &json!({ "a": "1" }));
+        let made = world.somebody("POST", maps, &made).await;
+        let old = made["metadata"]["resourceVersion"].clone();
+        let change = json!({ "data": { "b": "1" } });
+        let changed = world
+            .somebody("PATCH", &format!("{maps}/page"), &change)
+            .await;
+        let now = changed["metadata"]["resourceVersion"].clone();
+        let send = async |version: &Value| {
+            let mut call = world.call().await;
+            let (kind, patch) = patch(version);
+            let target = reference("v1", "ConfigMap", "page");
+            let answer = call.patch(target, None, kind, patch.to_string()).await;
+            (answer, call.traffic().requests)
+        };
+        let (answer, sent) = send(&old).await;
+        assert!(matches!(answer, Err(Error::Conflict(_))), "{answer:?}");
+        assert_eq!((sent, world.writes().len()), (requests, 0));
+        let (answer, sent) = send(&now).await;
+        assert_eq!(parsed(answer)["data"]["a"], "2");
+        assert_eq!((sent, world.writes().len()), (1, 1));
+    }
+}
+
+/// What quota admission has charged is not overwritten.
+#[tokio::test(start_paused = true)]
+async fn a_status_that_names_its_version_is_not_sent_for_a_newer_one() {
+    let world = World::new().await;
+    let path = "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada";
+    let ada = world.read(path).await.unwrap();
+    let old = ada["metadata"]["resourceVersion"].clone();
+    let labels = json!({ "metadata": { "labels": { "a": "b" } } });
+    world.somebody("PATCH", path, &labels).await;
+    let mut call = world.call().await;
+    let patch = json!({ "metadata": { "resourceVersion": old }, "status": { "text": "x" } });
+    let target = reference("examples.windlass.dev/v1", "Greeting", "ada");
+    let status = Some("status".to_owned());
+    let answer = call
+        .patch(target, status, PatchType::Merge, patch.to_string())
+        .await;
+    assert!(matches!(answer, Err(Error::Conflict(_))), "{answer:?}");
+    assert_eq!(call.traffic().requests, 1);
+}

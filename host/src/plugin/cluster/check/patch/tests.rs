@@ -195,7 +195,7 @@ fn what_is_no_patch_is_invalid() {
 }
 
 #[test]
-fn a_patch_repeats_harmlessly_if_it_only_sets_or_names_its_version() {
+fn a_patch_repeats_harmlessly_if_it_only_sets() {
     let add = json!({ "op": "add", "path": "/a/-", "value": 1 });
     let replace = json!({ "op": "replace", "path": "/a", "value": 1 });
     let uid = json!({ "op": "test", "path": "/metadata/uid", "value": "u" });
@@ -204,7 +204,7 @@ fn a_patch_repeats_harmlessly_if_it_only_sets_or_names_its_version() {
         (json!([replace]), true),
         (json!([uid, replace]), true),
         (json!([uid, add]), false),
-        (json!([version, add]), true),
+        (json!([version, add]), false),
     ] {
         let read = parse(PatchType::Json, &patch).unwrap();
         assert_eq!(read.repeats_harmlessly(), harmless, "{patch}");
@@ -214,4 +214,29 @@ fn a_patch_repeats_harmlessly_if_it_only_sets_or_names_its_version() {
             .unwrap()
             .repeats_harmlessly()
     );
+}
+
+#[test]
+fn the_version_that_a_patch_is_for_is_what_it_tests_or_names() {
+    let at = |path: &str, op: &str| json!([{ "op": op, "path": path, "value": "7" }]);
+    let version = "/metadata/resourceVersion";
+    for (kind, patch, want) in [
+        (PatchType::Json, at(version, "test"), Some("7")),
+        (PatchType::Json, at(version, "add"), None),
+        (PatchType::Json, at("/metadata/uid", "test"), None),
+        (
+            PatchType::Merge,
+            json!({ "metadata": { "resourceVersion": "7" } }),
+            Some("7"),
+        ),
+        (
+            PatchType::Merge,
+            json!({ "metadata": { "resourceVersion": null } }),
+            None,
+        ),
+        (PatchType::Merge, json!({ "resourceVersion": "7" }), None),
+    ] {
+        let read = parse(kind, &patch).unwrap();
+        assert_eq!(read.version(), want, "{patch}");
+    }
 }

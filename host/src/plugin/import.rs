@@ -1,0 +1,93 @@
+//! Every import that reaches beyond the sandbox, declared once: what it is called, what it takes, what it does, and how it
+//! is recorded. The recorder, the player and `docs/imports.md` follow from that.
+//!
+//! - `log`, `config`, `clock` and `metrics` are not here: they answer from the call itself, and are not recorded.
+
+pub(super) mod answer;
+mod changes;
+mod reads;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub(super) use answer::Recordable;
+pub use answer::{RecordedError, RecordedStatus, Reply};
+pub(super) use changes::{
+    Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, PatchObject, Publish,
+};
+pub(super) use reads::{Get, List};
+pub(super) use words::JsonText;
+
+/// A call of an import: what the guest gives. Its JSON is what recordings hold, by the contract's names.
+pub(super) trait Import: Serialize + DeserializeOwned + Clone + Send + 'static {
+    /// What is fixed about it.
+    const ABOUT: ImportInfo;
+
+    /// What it is answered with.
+    type Answer: Recordable + Clone + Send + 'static;
+
+    /// About how many bytes it has.
+    fn bytes(&self) -> usize;
+
+    /// Its JSON.
+    fn to_json(&self) -> Value {
+        // It cannot fail: all keys are texts.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// What is fixed about an import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImportInfo {
+    /// Its name in the contract: `apply-set`.
+    pub name: &'static str,
+    /// Its interface: `cluster`.
+    pub interface: &'static str,
+    /// The verbs that a grant must have for it, for people.
+    pub verbs: &'static str,
+    /// What it does to the cluster.
+    pub effect: Effect,
+}
+
+/// What an import does to the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It looks. A replay answers it from the recording.
+    Read,
+    /// It changes something, and passes the Lease gate.
+    Write(Assumed),
+}
+
+/// What a write is answered with that is not sent, in a dry run or a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assumed {
+    /// This part of what the guest gave.
+    Given(&'static str),
+    /// The object with this reference, as it was read before.
+    ReadBefore(&'static str),
+    /// Nothing.
+    Nothing,
+}
+
+/// All imports, in the contract's order.
+pub const IMPORTS: [ImportInfo; 10] = [
+    Get::ABOUT,
+    List::ABOUT,
+    Apply::ABOUT,
+    ApplyStatus::ABOUT,
+    ApplySet::ABOUT,
+    Create::ABOUT,
+    CreateSubresource::ABOUT,
+    PatchObject::ABOUT,
+    Delete::ABOUT,
+    Publish::ABOUT,
+];
+
+/// What is known of the import with this name.
+pub(super) fn about(name: &str) -> Option<ImportInfo> {
+    IMPORTS.into_iter().find(|about| about.name == name)
+}

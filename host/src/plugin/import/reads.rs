@@ -1,0 +1,91 @@
+//! The imports that look at the cluster.
+
+use serde::{Deserialize, Serialize};
+
+use super::words::{Consistency, Reference, length};
+use super::{Effect, Import, ImportInfo};
+use crate::plugin::bindings::cluster::{Error, ListQuery};
+
+/// `get`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(in crate::plugin) struct Get {
+    pub(in crate::plugin) target: Reference,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::plugin) subresource: Option<String>,
+    pub(in crate::plugin) consistency: Consistency,
+}
+
+impl Import for Get {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "get",
+        interface: "cluster",
+        verbs: "`get`; with `watch` as well it is answered from the store",
+        effect: Effect::Read,
+    };
+    type Answer = Result<String, Error>;
+
+    fn bytes(&self) -> usize {
+        self.target.bytes() + length(&self.subresource)
+    }
+}
+
+/// `list`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(in crate::plugin) struct List {
+    api_version: String,
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label_selector: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    field_selector: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<u32>,
+    consistency: Consistency,
+}
+
+impl Import for List {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "list",
+        interface: "cluster",
+        verbs: "`list`; with `watch` as well it is answered from the store",
+        effect: Effect::Read,
+    };
+    type Answer = Result<Vec<String>, Error>;
+
+    fn bytes(&self) -> usize {
+        let given = [&self.namespace, &self.label_selector, &self.field_selector];
+        self.api_version.len() + self.kind.len() + given.into_iter().map(length).sum::<usize>()
+    }
+}
+
+impl From<ListQuery> for List {
+    fn from(query: ListQuery) -> Self {
+        Self {
+            api_version: query.api_version,
+            kind: query.kind,
+            namespace: query.namespace,
+            label_selector: query.label_selector,
+            field_selector: query.field_selector,
+            limit: query.limit,
+            consistency: query.consistency.into(),
+        }
+    }
+}
+
+impl From<List> for ListQuery {
+    fn from(query: List) -> Self {
+        Self {
+            api_version: query.api_version,
+            kind: query.kind,
+            namespace: query.namespace,
+            label_selector: query.label_selector,
+            field_selector: query.field_selector,
+            limit: query.limit,
+            consistency: query.consistency.into(),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! How each import is carried out by its call.
+
+use super::super::calls::Ending;
+use super::super::cluster::Call;
+use super::super::import::{
+    Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Get, Import, List,
+    PatchObject, Publish,
+};
+use super::super::redact::Redactor;
+
+/// An import that a call carries out.
+pub(super) trait Run: Import<Answer: Ending> {
+    /// Shows `redactor` the objects that the guest gives, whose values may be secret.
+    fn show(&self, _redactor: &Redactor) {}
+
+    /// Carries it out.
+    fn run(self, call: &mut Call) -> impl Future<Output = Self::Answer> + Send;
+}
+
+impl Run for Get {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let (target, consistency) = (self.target.into(), self.consistency.into());
+        call.get(target, self.subresource, consistency).await
+    }
+}
+
+impl Run for List {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.list(self.into()).await
+    }
+}
+
+impl Run for Apply {
+    fn show(&self, redactor: &Redactor) {
+        redactor.sees(&self.object.0);
+    }
+
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.apply(self.object.0).await
+    }
+}
+
+impl Run for ApplyStatus {
+    fn show(&self, redactor: &Redactor) {
+        redactor.sees(&self.object.0);
+    }
+
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.apply_status(self.object.0).await
+    }
+}
+
+impl Run for ApplySet {
+    fn show(&self, redactor: &Redactor) {
+        let children = self.children.iter();
+        children.for_each(|child| redactor.sees(&child.0));
+    }
+
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let children = self.children.into_iter().map(|child| child.0);
+        call.apply_set(children.collect()).await
+    }
+}
+
+impl Run for Create {
+    fn show(&self, redactor: &Redactor) {
+        redactor.sees(&self.object.0);
+    }
+
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.create(self.object.0).await
+    }
+}
+
+impl Run for CreateSubresource {
+    fn show(&self, redactor: &Redactor) {
+        redactor.sees(&self.object.0);
+    }
+
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let (parent, object) = (self.parent.into(), self.object.0);
+        call.create_subresource(parent, self.subresource, object)
+            .await
+    }
+}
+
+impl Run for PatchObject {
+    fn show(&self, redactor: &Redactor) {
+        redactor.sees_patch(self.target.kind(), &self.patch.0);
+    }
+
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let (target, patch_type) = (self.target.into(), self.patch_type.into());
+        call.patch(target, self.subresource, patch_type, self.patch.0)
+            .await
+    }
+}
+
+impl Run for Delete {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let (target, options) = self.into();
+        call.delete(target, options).await
+    }
+}
+
+impl Run for Publish {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.publish(self.into()).await;
+        Ok(())
+    }
+}
