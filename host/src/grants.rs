@@ -6,7 +6,9 @@
 #[cfg(feature = "benchmarks")]
 pub(crate) mod benchmarks;
 mod merge;
+mod namespaces;
 mod power;
+mod problem;
 mod used;
 mod yaml;
 
@@ -16,6 +18,7 @@ use serde::Deserialize;
 
 use crate::api::Resource;
 pub use merge::merged;
+pub use namespaces::Namespaces;
 pub(crate) use power::never_by_wildcard;
 pub use power::{Power, PowerReason};
 pub use used::{Unused, Used};
@@ -43,51 +46,26 @@ pub struct Grant {
     /// Whether the operator knows that this grant is powerful.
     #[serde(default)]
     pub acknowledge: bool,
-    /// Whether a set may take over objects that the host did not make and that nobody controls.
+    /// Whether the plugin may take over objects that the host did not make and that nobody controls.
     #[serde(default)]
     pub adopt: bool,
+    /// Finalizers beside its own that the plugin may put on these objects and take off.
+    #[serde(default)]
+    pub finalizers: Vec<String>,
+    /// Which owners it may give these objects, and take from them.
+    #[serde(default)]
+    pub owners: Owners,
 }
 
-/// Where a grant holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Namespaces {
-    /// In the namespace of the primary that a call is about.
+/// Which owners of an object a plugin may change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owners {
+    /// The primary of the call, and what that controls.
     #[default]
-    SameAsPrimary,
-    /// In these.
-    Only(Vec<String>),
-    /// In all of them, and for what has no namespace.
-    All,
-}
-
-impl<'de> Deserialize<'de> for Namespaces {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Namespaces;
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("namespaces: `all`, `same-as-primary`, or a list of names")
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Namespaces, E> {
-                match text {
-                    "all" => Ok(Namespaces::All),
-                    "same-as-primary" => Ok(Namespaces::SameAsPrimary),
-                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
-                }
-            }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(
-                self,
-                mut list: A,
-            ) -> Result<Namespaces, A::Error> {
-                let mut names = Vec::new();
-                while let Some(name) = list.next_element()? {
-                    names.push(name);
-                }
-                Ok(Namespaces::Only(names))
-            }
-        }
-        from.deserialize_any(Visitor)
-    }
+    Primary,
+    /// All of them, as a garbage collector does.
+    Any,
 }
 
 /// What somebody wants to do, with the resource as discovery knows it.
@@ -187,9 +165,25 @@ impl Grants {
         })
     }
 
-    /// Whether a set may take over `access`, an object that is there: a grant covers it that says `adopt`.
+    /// Whether the plugin may take over `access`, an object that is there: a grant covers it that says `adopt`.
     pub fn allow_adoption(&self, access: &Access<'_>, home: Option<&str>) -> bool {
         self.allow_by(access, home, |grant| grant.adopt)
+    }
+
+    /// Whether the plugin may put `finalizer` on `access`, an object that is there, and take it off.
+    pub fn allow_finalizer(
+        &self,
+        access: &Access<'_>,
+        home: Option<&str>,
+        finalizer: &str,
+    ) -> bool {
+        let names = |grant: &Grant| is_listed(&grant.finalizers, finalizer);
+        self.allow_by(access, home, names)
+    }
+
+    /// Whether the plugin may give `access` any owner, and take any from it.
+    pub fn allow_any_owner(&self, access: &Access<'_>, home: Option<&str>) -> bool {
+        self.allow_by(access, home, |grant| grant.owners == Owners::Any)
     }
 
     /// Whether any grant is about `group` at all: what a plugin may know of kinds that are not
@@ -283,32 +277,6 @@ impl Grant {
         Some(format!(".verbs: {wrong:?} is not one of {known}"))
     }
 
-    /// What in it can match nothing that there is, and how it should be written.
-    fn grants_nothing(&self) -> Option<String> {
-        let lists = [
-            ("apiGroups", self.api_groups.is_empty()),
-            ("resources", self.resources.is_empty()),
-            ("verbs", self.verbs.is_empty()),
-            (
-                "namespaces",
-                self.namespaces == Namespaces::Only(Vec::new()),
-            ),
-        ];
-        if let Some((field, _)) = lists.iter().find(|(_, empty)| *empty) {
-            return Some(format!("{field} is an empty list: that grants nothing"));
-        }
-        if let Some(group) = self.api_groups.iter().find(|group| group.contains('/')) {
-            return Some(format!(
-                "apiGroups: {group:?} has a version: write the group alone, such as apps"
-            ));
-        }
-        let upper = |name: &&String| split_subresource(name).0.chars().any(char::is_uppercase);
-        let kind = self.resources.iter().find(upper)?;
-        Some(format!(
-            "resources: {kind:?} is not a resource: write the plural in lower case, such as deployments"
-        ))
-    }
-
     pub(crate) fn names(
         &self,
         verb: &str,
@@ -341,18 +309,6 @@ impl Grant {
     fn names_object(&self, name: Option<&str>) -> bool {
         self.resource_names.is_empty()
             || name.is_some_and(|name| self.resource_names.iter().any(|held| held == name))
-    }
-}
-
-impl Namespaces {
-    fn cover(&self, namespace: Option<&str>, home: Option<&str>) -> bool {
-        match self {
-            Self::All => true,
-            Self::Only(names) => {
-                namespace.is_some_and(|wanted| names.iter().any(|name| name == wanted))
-            }
-            Self::SameAsPrimary => namespace.is_some() && namespace == home,
-        }
     }
 }
 

@@ -195,6 +195,16 @@ impl Object {
         Value::Object(parts.display(|name| name != METADATA))
     }
 
+    /// Its owner references, with all that they say. Nothing else of it is made a tree: it may be too deep or too large.
+    pub(crate) fn owner_references(&self) -> Vec<Value> {
+        let text = self.json.text();
+        let owners = RawFields::of(&text).and_then(|parts| {
+            let metadata = RawFields::within(parts.get("metadata")?)?;
+            serde_json::from_str(metadata.get("ownerReferences")?.get()).ok()
+        });
+        owners.unwrap_or_default()
+    }
+
     /// The object as a tree; null if it is nested too deep for one, or too large.
     pub fn value(&self) -> Value {
         tree_of(&self.json.text()).unwrap_or(Value::Null)

@@ -53,6 +53,59 @@ export class Cluster {
   }
 
   /**
+   * Reads the objects that have this owner, whatever their labels, in no particular order.
+   * @param {import("@windlass/sdk").ChildrenQuery} query
+   */
+  listChildren(query) {
+    return doing(`list children of kind ${query.kind}`, () => this.#imports.listChildren(query));
+  }
+
+  /**
+   * Makes the primary the controlling owner of an object that was read, or `owner`, which the primary controls.
+   * @param {KubernetesObject} object
+   * @param {{ owner?: ObjectRef | KubernetesObject, finalizer?: string }} [options]
+   */
+  adopt(object, { owner, finalizer } = {}) {
+    const by = owner && reference(owner);
+    return doing(`adopt ${title(object)}`, () =>
+      this.#imports.adopt(reference(object), uidOf(object), by, finalizer),
+    );
+  }
+
+  /**
+   * Removes owners of an object that was read, by their UIDs; without them, the primary.
+   * @param {KubernetesObject} object
+   * @param {{ owners?: string[], finalizer?: string }} [options]
+   */
+  disown(object, { owners = [], finalizer } = {}) {
+    doing(`disown ${title(object)}`, () =>
+      this.#imports.disown(reference(object), uidOf(object), owners, finalizer),
+    );
+  }
+
+  /**
+   * Adds a finalizer that a grant names to an object that was read.
+   * @param {KubernetesObject} object
+   * @param {string} finalizer
+   */
+  hold(object, finalizer) {
+    return doing(`hold ${title(object)}`, () =>
+      this.#imports.hold(reference(object), uidOf(object), finalizer),
+    );
+  }
+
+  /**
+   * Removes a finalizer that a grant names from an object that was read.
+   * @param {KubernetesObject} object
+   * @param {string} finalizer
+   */
+  release(object, finalizer) {
+    doing(`release ${title(object)}`, () =>
+      this.#imports.release(reference(object), uidOf(object), finalizer),
+    );
+  }
+
+  /**
    * Sets the named fields, and removes fields that are no longer named.
    * @param {KubernetesObject} object
    */
@@ -236,6 +289,12 @@ function unlessAbsent(action) {
     if (error instanceof ClusterError && error.isNotFound) return undefined;
     throw error;
   }
+}
+
+/** The UID of an object that was read. @param {KubernetesObject} object */
+function uidOf({ metadata: { name, uid } }) {
+  if (!uid) throw new TypeError(`${name} has no metadata.uid: pass the object as it was read`);
+  return uid;
 }
 
 /** @param {Record<string, unknown>} labels */

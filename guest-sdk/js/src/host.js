@@ -29,6 +29,35 @@ export const host = {
     return found.map((/** @type {string} */ object) => JSON.parse(object));
   },
 
+  listChildren({ apiVersion, kind, namespace, owner, orphans, metadataOnly }) {
+    const found = cluster.listChildren({
+      apiVersion,
+      kind,
+      namespace: namespace ?? null,
+      owner: owner ?? null,
+      orphans: orphans ?? false,
+      metadataOnly: metadataOnly ?? false,
+    });
+    return found.map((/** @type {string} */ object) => JSON.parse(object));
+  },
+
+  adopt(target, uid, owner, finalizer) {
+    const by = owner ? named(owner) : null;
+    return JSON.parse(cluster.adopt(named(target), uid, by, finalizer ?? null));
+  },
+
+  disown(target, uid, owners, finalizer) {
+    cluster.disown(named(target), uid, owners, finalizer ?? null);
+  },
+
+  hold(target, uid, finalizer) {
+    return JSON.parse(cluster.hold(named(target), uid, finalizer));
+  },
+
+  release(target, uid, finalizer) {
+    cluster.release(named(target), uid, finalizer);
+  },
+
   apply(object) {
     return JSON.parse(cluster.apply(JSON.stringify(object)));
   },

@@ -134,12 +134,13 @@ test("the primary is among the needs, finalizing takes patch, and a status is as
     writesStatus: true,
   });
   const told = (/** @type {sdk.Declaration} */ plugin) => {
-    const { finalizes, needs } = describe(plugin, { name: "p", version: "1" });
-    return [finalizes, ...needs.map((rule) => `${rule.resources}: ${rule.verbs.join(" ")}`)];
+    const { primaries, needs } = describe(plugin, { name: "p", version: "1" });
+    const finalizes = primaries.map((primary) => primary.finalizes);
+    return [...finalizes, ...needs.map((rule) => `${rule.resources}: ${rule.verbs.join(" ")}`)];
   };
-  assert.deepEqual(told(rests), [false, "policies: get list watch"]);
+  assert.deepEqual(told(rests), ["never", "policies: get list watch"]);
   assert.deepEqual(told(cleans), [
-    true,
+    "always",
     "policies: get list watch patch",
     "policies/status: patch",
     "configmaps: get list watch create patch delete",

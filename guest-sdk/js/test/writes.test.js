@@ -193,3 +193,43 @@ test("a patch changes what it names, and nothing that is the host's", () => {
   });
   assert.deepEqual(written, ["patch x", "patch x"]);
 });
+
+test("children are found by their owner, and adopted, held, released and disowned", () => {
+  const cluster = things();
+  cluster.put(map("orphan", { x: "1" }));
+  const query = { apiVersion: "v1", kind: "ConfigMap", namespace: "default" };
+  const names = (/** @type {Cluster} */ host, /** @type {object} */ more = {}) =>
+    host.listChildren({ ...query, ...more }).map(({ metadata }) => metadata.name);
+  const writes = pass(cluster, "a", (host) => {
+    assert.deepEqual(names(host), []);
+    assert.deepEqual(names(host, { orphans: true }), ["orphan"]);
+    const orphan = host.get(named("orphan"));
+    const adopted = host.adopt(orphan, { finalizer: "example.com/a" });
+    assert.equal(adopted.metadata.ownerReferences?.[0]?.name, "a");
+    assert.equal(adopted.metadata.ownerReferences?.[0]?.controller, true);
+    assert.deepEqual(adopted.metadata.finalizers, ["example.com/a"]);
+    assert.deepEqual(names(host), ["orphan"]);
+    assert.deepEqual(names(host, { orphans: true, owner: "nobody" }), []);
+    const [bare] = host.listChildren({ ...query, metadataOnly: true });
+    assert.equal(bare?.data, undefined);
+    host.adopt(orphan);
+    host.hold(orphan, "example.com/b");
+    host.release(orphan, "example.com/a");
+  });
+  assert.deepEqual(writes, ["patch orphan", "patch orphan", "patch orphan"]);
+  pass(cluster, "b", (host) => {
+    const theirs = host.get(named("orphan"));
+    assert.equal(thrown(() => host.adopt(theirs)).code, "conflict");
+    const again = { ...theirs, metadata: { ...theirs.metadata, uid: "another" } };
+    assert.equal(thrown(() => host.hold(again, "example.com/b")).code, "conflict");
+    host.release(again, "example.com/b");
+    host.disown(again);
+    assert.match(thrown(() => host.hold(map("new"), "x")).message, /as it was read/);
+  });
+  pass(cluster, "a", (host) => {
+    const own = host.get(named("orphan"));
+    host.disown(own, { finalizer: "example.com/b" });
+    const left = host.get(named("orphan")).metadata;
+    assert.deepEqual([left.ownerReferences, left.finalizers], [[], []]);
+  });
+});

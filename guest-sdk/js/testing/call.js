@@ -4,6 +4,7 @@ import { allNeeds } from "../src/controller.js";
 import { refusal } from "../src/failed.js";
 import { group, plural } from "../src/needs.js";
 import { objectRef, reference, title } from "../src/object.js";
+import { adopted, children, disowned, held, released } from "./owners.js";
 import { touchesGuarded } from "./patch.js";
 import { applySet, whole } from "./set.js";
 
@@ -53,6 +54,73 @@ export class Call {
   list(query) {
     this.#may(["list"], objectRef(query.apiVersion, query.kind, query.namespace, ""), "");
     return this.#store.list(query);
+  }
+
+  /** @param {import("@windlass/sdk").ChildrenQuery} query */
+  listChildren({ apiVersion, kind, namespace, owner = this.#uid, ...wanted }) {
+    this.#may(["list"], objectRef(apiVersion, kind, namespace, ""), "");
+    return children(this.#store.list({ apiVersion, kind, namespace }), { owner, ...wanted });
+  }
+
+  /**
+   * @param {ObjectRef} target @param {string} uid
+   * @param {ObjectRef | undefined} owner @param {string | undefined} finalizer
+   */
+  adopt(target, uid, owner, finalizer) {
+    this.#may(["patch"], target, "");
+    if (!this.#isAlive()) throw refusal("gone");
+    const object = this.#meant(target, uid);
+    if (!object) throw refusal("conflict");
+    const by = this.#store.get(owner ?? this.#primary);
+    return this.#edit(target, object, adopted(object, by, finalizer));
+  }
+
+  /**
+   * @param {ObjectRef} target @param {string} uid
+   * @param {string[]} owners @param {string | undefined} finalizer
+   */
+  disown(target, uid, owners, finalizer) {
+    this.#may(["patch"], target, "");
+    const object = this.#meant(target, uid);
+    const taken = owners.length > 0 ? owners : [this.#uid];
+    if (object) this.#edit(target, object, disowned(object, taken, finalizer));
+  }
+
+  /** @param {ObjectRef} target @param {string} uid @param {string} finalizer */
+  hold(target, uid, finalizer) {
+    this.#may(["patch"], target, "");
+    const object = this.#meant(target, uid);
+    if (!object) throw refusal("conflict");
+    return this.#edit(target, object, held(object, finalizer));
+  }
+
+  /** @param {ObjectRef} target @param {string} uid @param {string} finalizer */
+  release(target, uid, finalizer) {
+    this.#may(["patch"], target, "");
+    const object = this.#meant(target, uid);
+    if (object) this.#edit(target, object, released(object, finalizer));
+  }
+
+  /** The object with this UID, if it is there. @param {ObjectRef} target @param {string} uid */
+  #meant(target, uid) {
+    try {
+      const object = this.#store.get(target);
+      return object.metadata.uid === uid ? object : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /**
+   * Writes these fields of the metadata; nothing if there are none.
+   * @param {ObjectRef} target @param {KubernetesObject} object @param {object} metadata
+   */
+  #edit(target, object, metadata) {
+    if (Object.keys(metadata).length === 0) return object;
+    const changed = this.#store.patch(target, { metadata });
+    // It goes with its last finalizer.
+    if (changed.metadata.deletionTimestamp !== undefined) this.#store.remove(target);
+    return changed;
   }
 
   /** @param {KubernetesObject} given */

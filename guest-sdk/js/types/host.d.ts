@@ -26,6 +26,18 @@ declare module "windlass:plugin/cluster@0.2.0" {
       limit: number | null;
       consistency: string;
     }): string[];
+    listChildren(query: {
+      apiVersion: string;
+      kind: string;
+      namespace: string | null;
+      owner: string | null;
+      orphans: boolean;
+      metadataOnly: boolean;
+    }): string[];
+    adopt(target: Ref, uid: string, owner: Ref | null, finalizer: string | null): string;
+    disown(target: Ref, uid: string, owners: string[], finalizer: string | null): void;
+    hold(target: Ref, uid: string, finalizer: string): string;
+    release(target: Ref, uid: string, finalizer: string): void;
     apply(object: string): string;
     applyStatus(object: string): string;
     applySet(children: string[]): string[];

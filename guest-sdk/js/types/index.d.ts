@@ -179,6 +179,22 @@ export interface Event {
 /** Where a read is answered: `stored` by the host's store, and tracked; `latest` by the API server. */
 export type Consistency = "stored" | "latest";
 
+/** Whose children to list, and which part of them. */
+export interface ChildrenQuery {
+  /** `apps/v1`, or `v1` for the core group. */
+  apiVersion: string;
+  /** `Pod`, not `pods`. */
+  kind: string;
+  /** Absent lists every namespace. */
+  namespace?: string;
+  /** The UID of the owner; absent is the primary. */
+  owner?: string;
+  /** List the objects as well that no object controls. */
+  orphans?: boolean;
+  /** Give `apiVersion`, `kind` and `metadata` only. */
+  metadataOnly?: boolean;
+}
+
 /** Which objects to list: all of a kind, narrowed by the rest. */
 export interface ListQuery {
   apiVersion: string;
@@ -215,6 +231,22 @@ export class Cluster {
   find(target: ObjectRef | KubernetesObject): KubernetesObject | undefined;
   /** Reads the objects that match, in no particular order. */
   list(query: ListQuery): KubernetesObject[];
+  /** Reads the objects that have this owner, whatever their labels. */
+  listChildren(query: ChildrenQuery): KubernetesObject[];
+  /**
+   * Makes the primary the controlling owner of an object that was read, or `owner`, which the primary controls. The grant
+   * must say `adopt: true`.
+   */
+  adopt(
+    object: KubernetesObject,
+    options?: { owner?: ObjectRef | KubernetesObject; finalizer?: string },
+  ): KubernetesObject;
+  /** Removes owners of an object that was read, by their UIDs; without them, the primary. */
+  disown(object: KubernetesObject, options?: { owners?: string[]; finalizer?: string }): void;
+  /** Adds a finalizer that a grant names to an object that was read. */
+  hold(object: KubernetesObject, finalizer: string): KubernetesObject;
+  /** Removes a finalizer that a grant names from an object that was read. */
+  release(object: KubernetesObject, finalizer: string): void;
   /** Sets the named fields, and removes fields that are no longer named. */
   apply(object: KubernetesObject): KubernetesObject;
   /** Sets the status of `object`. */
@@ -390,6 +422,16 @@ export class LabelSelector {
 export interface HostImports {
   get(target: ObjectRef, subresource: string | undefined, at: Consistency): KubernetesObject;
   list(query: ListQuery): KubernetesObject[];
+  listChildren(query: ChildrenQuery): KubernetesObject[];
+  adopt(
+    target: ObjectRef,
+    uid: string,
+    owner: ObjectRef | undefined,
+    finalizer: string | undefined,
+  ): KubernetesObject;
+  disown(target: ObjectRef, uid: string, owners: string[], finalizer: string | undefined): void;
+  hold(target: ObjectRef, uid: string, finalizer: string): KubernetesObject;
+  release(target: ObjectRef, uid: string, finalizer: string): void;
   apply(object: KubernetesObject): KubernetesObject;
   applyStatus(object: KubernetesObject): void;
   applySet(children: KubernetesObject[]): KubernetesObject[];

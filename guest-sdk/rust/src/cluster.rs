@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::failed::{Code, Context, Error, SetError};
 use crate::object::Object;
-use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch};
+use crate::query::{
+    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch,
+};
 use crate::report::{Event, Level, Metric};
 
 /// Everything that a reconciler can do beyond computing. The host implements it, and so does `testing::FakeCluster`.
@@ -31,6 +33,12 @@ pub trait Cluster {
     /// [`Code::NotFound`] if the cluster does not serve the kind.
     fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error>;
 
+    /// Reads the objects that have this owner, whatever their labels, in no particular order.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] if the cluster does not serve the kind.
+    fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error>;
+
     /// Sets the named fields, and removes fields that are no longer named.
     ///
     /// # Errors
@@ -48,6 +56,44 @@ pub trait Cluster {
     /// # Errors
     /// [`SetError`], which says what failed: [`Code::Conflict`] for a child whose name somebody else's object has.
     fn apply_set_json(&self, children: &[Value]) -> Result<Vec<Value>, SetError>;
+
+    /// Makes the primary, or what it controls, the controlling owner of the object with this UID. The grant must say
+    /// `adopt: true`.
+    ///
+    /// # Errors
+    /// [`Code::Gone`] if the owner is being deleted, [`Code::Conflict`] if the object is another one, is being deleted, or
+    /// has another controller.
+    fn adopt_json(
+        &self,
+        target: &ObjectRef,
+        uid: &str,
+        adoption: &Adoption,
+    ) -> Result<Value, Error>;
+
+    /// Removes owners, by their UIDs, of the object with this UID; none means the primary. In the same write, it can remove
+    /// a finalizer that a grant names. If the object is gone, this is a success.
+    ///
+    /// # Errors
+    /// [`Code::Denied`] for other owners than the primary, without a grant with `owners: any`.
+    fn disown_with(
+        &self,
+        target: &ObjectRef,
+        uid: &str,
+        owners: &[String],
+        finalizer: Option<&str>,
+    ) -> Result<(), Error>;
+
+    /// Adds a finalizer that a grant names to the object with this UID.
+    ///
+    /// # Errors
+    /// [`Code::Gone`] if it is being deleted, [`Code::Conflict`] if another object has its name.
+    fn hold_json(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error>;
+
+    /// Removes a finalizer that a grant names from the object with this UID. If the object is gone, this is a success.
+    ///
+    /// # Errors
+    /// [`Code::Denied`] if no grant names the finalizer.
+    fn release(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<(), Error>;
 
     /// Creates an object.
     ///
@@ -135,6 +181,44 @@ impl dyn Cluster + '_ {
         items
             .collect::<Result<_, _>>()
             .doing(|| format!("list {}", query.kind))
+    }
+
+    /// Reads the objects that have this owner, whatever their labels.
+    ///
+    /// # Errors
+    /// As [`Cluster::list_children_json`]; an item that does not fit `T` is [`Code::Other`].
+    pub fn list_children<T: DeserializeOwned>(
+        &self,
+        query: &ChildrenQuery,
+    ) -> Result<Vec<T>, Error> {
+        let items = self.list_children_json(query)?.into_iter().map(typed);
+        items
+            .collect::<Result<_, _>>()
+            .doing(|| format!("list children of kind {}", query.kind))
+    }
+
+    /// Makes the primary the controlling owner of the object with this UID.
+    ///
+    /// # Errors
+    /// As [`Cluster::adopt_json`].
+    pub fn adopt(&self, target: &ObjectRef, uid: &str) -> Result<Value, Error> {
+        self.adopt_json(target, uid, &Adoption::default())
+    }
+
+    /// Removes the primary from the owners of the object with this UID.
+    ///
+    /// # Errors
+    /// As [`Cluster::disown_with`].
+    pub fn disown(&self, target: &ObjectRef, uid: &str) -> Result<(), Error> {
+        self.disown_with(target, uid, &[], None)
+    }
+
+    /// Adds a finalizer that a grant names to the object with this UID.
+    ///
+    /// # Errors
+    /// As [`Cluster::hold_json`].
+    pub fn hold(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error> {
+        self.hold_json(target, uid, finalizer)
     }
 
     /// Sets the named fields of an object: a [`Manifest`](crate::Manifest), or another value that serialises as an

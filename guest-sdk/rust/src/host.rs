@@ -7,7 +7,9 @@ use crate::bindings::windlass::plugin::{
 };
 use crate::cluster::Cluster;
 use crate::failed::{Code, Context, Error, Refused, SetError, SetFailure, Status};
-use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation};
+use crate::query::{
+    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation,
+};
 use crate::report::{Event, Level, Measure, Metric, Severity};
 
 /// The cluster behind the host's imports.
@@ -32,6 +34,47 @@ impl Cluster for Host {
             .map_err(Refused::from)
             .and_then(|items| items.iter().map(|item| Ok(parse(item)?)).collect())
             .doing(|| format!("list {}", query.kind))
+    }
+
+    fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error> {
+        wit::list_children(&query.into())
+            .map_err(Refused::from)
+            .and_then(|items| items.iter().map(|item| Ok(parse(item)?)).collect())
+            .doing(|| format!("list children of kind {}", query.kind))
+    }
+
+    fn adopt_json(
+        &self,
+        target: &ObjectRef,
+        uid: &str,
+        adoption: &Adoption,
+    ) -> Result<Value, Error> {
+        let owner = adoption.owner.as_ref().map(types::ObjectRef::from);
+        let finalizer = adoption.finalizer.as_deref();
+        answered(wit::adopt(&target.into(), uid, owner.as_ref(), finalizer))
+            .doing(|| format!("adopt {target}"))
+    }
+
+    fn disown_with(
+        &self,
+        target: &ObjectRef,
+        uid: &str,
+        owners: &[String],
+        finalizer: Option<&str>,
+    ) -> Result<(), Error> {
+        wit::disown(&target.into(), uid, owners, finalizer)
+            .map_err(Refused::from)
+            .doing(|| format!("disown {target}"))
+    }
+
+    fn hold_json(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error> {
+        answered(wit::hold(&target.into(), uid, finalizer)).doing(|| format!("hold {target}"))
+    }
+
+    fn release(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<(), Error> {
+        wit::release(&target.into(), uid, finalizer)
+            .map_err(Refused::from)
+            .doing(|| format!("release {target}"))
     }
 
     fn apply_json(&self, object: &Value) -> Result<Value, Error> {
@@ -241,6 +284,20 @@ impl From<&ListQuery> for wit::ListQuery {
             field_selector: query.field_selector,
             limit: query.limit,
             consistency: query.consistency.into(),
+        }
+    }
+}
+
+impl From<&ChildrenQuery> for wit::ChildrenQuery {
+    fn from(query: &ChildrenQuery) -> Self {
+        let query = query.clone();
+        Self {
+            api_version: query.api_version,
+            kind: query.kind,
+            namespace: query.namespace,
+            owner: query.owner,
+            orphans: query.orphans,
+            metadata_only: query.metadata_only,
         }
     }
 }

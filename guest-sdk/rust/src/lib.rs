@@ -72,7 +72,9 @@ pub use manifest::Manifest;
 pub use metadata::{Metadata, OwnerReference};
 pub use needs::{Needs, Rule, manage, need, plural, read};
 pub use object::Object;
-pub use query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation};
+pub use query::{
+    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation,
+};
 pub use reconciler::{Finalize, Reconciler, Watch};
 pub use report::{Event, Level, Measure, Metric, Severity};
 pub use selector::{BadSelector, LabelSelector};

@@ -126,6 +126,74 @@ impl ListQuery {
     }
 }
 
+/// Whose children to list, and which part of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChildrenQuery {
+    /// `apps/v1`, or `v1` for the core group.
+    pub api_version: String,
+    /// `Pod`, not `pods`.
+    pub kind: String,
+    /// None lists every namespace.
+    pub namespace: Option<String>,
+    /// The UID of the owner. None is the primary.
+    pub owner: Option<String>,
+    /// List the objects as well that no object controls.
+    pub orphans: bool,
+    /// Give `apiVersion`, `kind` and `metadata` only.
+    pub metadata_only: bool,
+}
+
+impl ChildrenQuery {
+    /// The children of the primary of this kind, whatever their labels.
+    pub fn all(api_version: &str, kind: &str) -> Self {
+        Self {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: None,
+            owner: None,
+            orphans: false,
+            metadata_only: false,
+        }
+    }
+
+    /// Those in one namespace.
+    #[must_use]
+    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into());
+        self
+    }
+
+    /// Those of the object with this UID, and not of the primary.
+    #[must_use]
+    pub fn owned_by(mut self, uid: impl Into<String>) -> Self {
+        self.owner = Some(uid.into());
+        self
+    }
+
+    /// The objects as well that no object controls.
+    #[must_use]
+    pub fn with_orphans(mut self) -> Self {
+        self.orphans = true;
+        self
+    }
+
+    /// Only what every object has.
+    #[must_use]
+    pub fn metadata_only(mut self) -> Self {
+        self.metadata_only = true;
+        self
+    }
+}
+
+/// How an object is adopted or disowned. The default is by the primary, without a finalizer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Adoption {
+    /// An object that the primary controls, which is to be the owner. None is the primary.
+    pub owner: Option<ObjectRef>,
+    /// A finalizer that a grant names, which is put on in the same write.
+    pub finalizer: Option<String>,
+}
+
 /// Conditions and options of a delete. The default is right for most deletes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOptions {

@@ -15,6 +15,7 @@ mod check;
 mod fields;
 mod fixture;
 mod others;
+mod owners;
 mod parts;
 mod pass;
 mod patch;

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use super::{Access, Grant, Grants};
+use super::{Access, Grant, Grants, Owners};
 use crate::api::Resource;
 use crate::scene::Scene;
 
@@ -20,6 +20,8 @@ pub(crate) fn allow() -> Scene {
         namespaces: Default::default(),
         acknowledge: false,
         adopt: false,
+        finalizers: Vec::new(),
+        owners: Owners::Primary,
     });
     let grants = Grants::new(all.collect()).unwrap_or_default();
     let resource = Resource {

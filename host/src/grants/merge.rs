@@ -36,6 +36,8 @@ fn is_alike(one: &Grant, more: &Grant) -> bool {
         && one.resource_names == more.resource_names
         && one.namespaces == more.namespaces
         && one.adopt == more.adopt
+        && one.finalizers == more.finalizers
+        && one.owners == more.owners
 }
 
 /// Each grant joins the first before it that takes it in.

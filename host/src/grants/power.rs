@@ -4,7 +4,7 @@ mod rows;
 
 use std::fmt;
 
-use super::{Access, Grant, Namespaces, split_subresource};
+use super::{Access, Grant, Namespaces, Owners, split_subresource};
 use rows::{NEVER, NEVER_VERBS, POWERFUL, PowerRow, Verbs};
 
 /// The group of roles and bindings.
@@ -115,6 +115,15 @@ pub(super) fn power(grant: &Grant) -> Power {
     }
     if grant.adopt {
         add("adopt", "it takes over objects that somebody else made");
+    }
+    if grant.owners == Owners::Any {
+        add("owners", "it decides what is deleted with what");
+    }
+    if !grant.finalizers.is_empty() {
+        add(
+            "finalizers",
+            "it keeps objects from being deleted, and lets others' objects go",
+        );
     }
     for row in POWERFUL {
         let resources = pairs().filter(|(group, resource)| {

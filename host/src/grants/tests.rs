@@ -23,6 +23,8 @@ fn grant(groups: &[&str], resources: &[&str], verbs: &[&str], namespaces: Namesp
         namespaces,
         acknowledge: true,
         adopt: false,
+        finalizers: Vec::new(),
+        owners: Owners::Primary,
     }
 }
 
@@ -208,6 +210,8 @@ fn adoption_takes_a_grant_that_says_so_and_that_is_acknowledged() {
     );
     let adopting = Grant {
         adopt: true,
+        finalizers: Vec::new(),
+        owners: Owners::Primary,
         namespaces: only(&["n"]),
         ..plain.clone()
     };

@@ -108,6 +108,8 @@ mod tests {
             namespaces: crate::grants::Namespaces::SameAsPrimary,
             acknowledge: true,
             adopt: false,
+            finalizers: Vec::new(),
+            owners: crate::grants::Owners::Primary,
         });
         Grants::new(grants.collect()).unwrap()
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Grant, Namespaces};
+use super::{Grant, Namespaces, Owners};
 use crate::text::clean;
 
 /// The longest reason that is written.
@@ -37,6 +37,12 @@ impl Grant {
         }
         if self.adopt {
             fields.push(("adopt", "true".to_owned()));
+        }
+        if !self.finalizers.is_empty() {
+            fields.push(("finalizers", list(&self.finalizers)));
+        }
+        if self.owners == Owners::Any {
+            fields.push(("owners", "any".to_owned()));
         }
         if self.acknowledge {
             fields.push(("acknowledge", "true".to_owned()));
@@ -105,6 +111,8 @@ mod tests {
                 verbs: words(&["get", "*"]),
                 namespaces: Namespaces::SameAsPrimary,
                 adopt: true,
+                finalizers: Vec::new(),
+                owners: Owners::Primary,
                 acknowledge: true,
             },
             Grant {
@@ -114,6 +122,8 @@ mod tests {
                 verbs: words(&["get"]),
                 namespaces: Namespaces::Only(words(&odd)),
                 adopt: false,
+                finalizers: Vec::new(),
+                owners: Owners::Primary,
                 acknowledge: false,
             },
             Grant {
@@ -123,6 +133,8 @@ mod tests {
                 verbs: words(&["create", "patch"]),
                 namespaces: Namespaces::All,
                 adopt: false,
+                finalizers: Vec::new(),
+                owners: Owners::Primary,
                 acknowledge: false,
             },
         ];

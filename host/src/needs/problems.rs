@@ -5,7 +5,7 @@
 
 use crate::api::Resource;
 use crate::api::is_cluster_scoped;
-use crate::grants::{Grant, Grants, Namespaces, Scope, entries, split_subresource};
+use crate::grants::{Grant, Grants, Namespaces, Owners, Scope, entries, split_subresource};
 use crate::plugin::{Description, Need};
 
 /// The primary kind of a plugin, as far as it is known.
@@ -303,6 +303,8 @@ impl Grant {
             verbs: words(verbs),
             namespaces,
             adopt: false,
+            finalizers: Vec::new(),
+            owners: Owners::Primary,
             acknowledge: false,
         };
         Self {

@@ -5,6 +5,7 @@
 
 pub(super) mod answer;
 mod changes;
+mod owners;
 mod reads;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,8 @@ pub use answer::{RecordedError, RecordedStatus, Reply};
 pub(super) use changes::{
     Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, PatchObject, Publish,
 };
-pub(super) use reads::{Get, List};
+pub(super) use owners::{Adopt, Disown, Hold, Release};
+pub(super) use reads::{Get, List, ListChildren};
 pub(super) use words::JsonText;
 
 /// A call of an import: what the guest gives. Its JSON is what recordings hold, by the contract's names.
@@ -74,12 +76,17 @@ pub enum Assumed {
 }
 
 /// All imports, in the contract's order.
-pub const IMPORTS: [ImportInfo; 10] = [
+pub const IMPORTS: [ImportInfo; 15] = [
     Get::ABOUT,
     List::ABOUT,
+    ListChildren::ABOUT,
     Apply::ABOUT,
     ApplyStatus::ABOUT,
     ApplySet::ABOUT,
+    Adopt::ABOUT,
+    Disown::ABOUT,
+    Hold::ABOUT,
+    Release::ABOUT,
     Create::ABOUT,
     CreateSubresource::ABOUT,
     PatchObject::ABOUT,

@@ -1,20 +1,18 @@
 //! The host's side of every import: checked against the end of the call, then handed on.
 
+mod cluster;
 mod run;
 
 use std::time::Duration;
 
 use tracing::{Instrument, Level, Span};
 
-use super::bindings::{clock, cluster, config, events, log, metrics, types};
+use super::bindings::{clock, config, log, metrics, types};
 use super::calls::Ending;
 use super::cancel::Stop;
 use super::cluster::Call;
 use super::custom_metrics::{LABELS, MetricKind};
-use super::import::{
-    Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Get, JsonText, List,
-    PatchObject, Publish, Recordable,
-};
+use super::import::Recordable;
 use super::sandbox::SandboxState;
 use super::shares::Logged;
 use super::transcript::Arguments;
@@ -103,92 +101,6 @@ impl SandboxState {
             recorder.note(name, arguments, &answer);
         }
         Ok(answer)
-    }
-}
-
-type ImportResult<T> = wasmtime::Result<Result<T, cluster::Error>>;
-
-impl cluster::Host for SandboxState {
-    async fn get(
-        &mut self,
-        target: types::ObjectRef,
-        subresource: Option<String>,
-        consistency: cluster::Consistency,
-    ) -> ImportResult<String> {
-        self.answer(Get {
-            target: target.into(),
-            subresource,
-            consistency: consistency.into(),
-        })
-        .await
-    }
-
-    async fn list(&mut self, query: cluster::ListQuery) -> ImportResult<Vec<String>> {
-        self.answer(List::from(query)).await
-    }
-
-    async fn apply(&mut self, object: String) -> ImportResult<String> {
-        self.answer(Apply::from(object)).await
-    }
-
-    async fn apply_status(&mut self, object: String) -> ImportResult<String> {
-        self.answer(ApplyStatus::from(object)).await
-    }
-
-    async fn apply_set(
-        &mut self,
-        children: Vec<String>,
-    ) -> wasmtime::Result<Result<Vec<String>, Vec<cluster::SetError>>> {
-        self.answer(ApplySet::from(children)).await
-    }
-
-    async fn create(&mut self, object: String) -> ImportResult<String> {
-        self.answer(Create::from(object)).await
-    }
-
-    async fn create_subresource(
-        &mut self,
-        parent: types::ObjectRef,
-        subresource: String,
-        object: String,
-    ) -> ImportResult<String> {
-        self.answer(CreateSubresource {
-            parent: parent.into(),
-            subresource,
-            object: JsonText(object),
-        })
-        .await
-    }
-
-    async fn patch(
-        &mut self,
-        target: types::ObjectRef,
-        subresource: Option<String>,
-        patch_type: cluster::PatchType,
-        patch: String,
-    ) -> ImportResult<String> {
-        self.answer(PatchObject {
-            target: target.into(),
-            subresource,
-            patch_type: patch_type.into(),
-            patch: JsonText(patch),
-        })
-        .await
-    }
-
-    async fn delete(
-        &mut self,
-        target: types::ObjectRef,
-        options: cluster::DeleteOptions,
-    ) -> ImportResult<()> {
-        self.answer(Delete::of(target, options)).await
-    }
-}
-
-impl events::Host for SandboxState {
-    async fn publish(&mut self, mut event: events::Event) -> wasmtime::Result<()> {
-        self.redactor.event(&mut event);
-        self.answer(Publish::from(event)).await.map(drop)
     }
 }
 

@@ -7,6 +7,7 @@
 //!   selector: an unrelated change costs the same with ten keys or ten thousand.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::bugs::bug;
@@ -34,6 +35,9 @@ pub(super) enum Read {
     Object(Key),
     /// The objects in a namespace, or everywhere, that a selector selects.
     List(Option<String>, LabelSelector),
+    /// The objects in a namespace, or everywhere, that the object with this UID owns; with none, those that no object
+    /// controls.
+    Children(Option<String>, Option<String>),
 }
 
 impl Read {
@@ -46,6 +50,11 @@ impl Read {
             Self::List(namespace, selector) => {
                 namespace.as_ref().map_or(0, String::len) + selector.bytes()
             }
+            Self::Children(namespace, owner) => [namespace, owner]
+                .into_iter()
+                .flatten()
+                .map(String::len)
+                .sum(),
         };
         REMEMBERED + 2 * (own + kind.group.len() + kind.kind.len())
     }
@@ -66,7 +75,12 @@ struct KindReads {
     /// Who read an object.
     objects: HashMap<Key, HashMap<Key, ReadRuns>>,
     lists: HashMap<Bucket, HashMap<Key, Vec<(LabelSelector, ReadRuns)>>>,
+    /// Who read the children of an owner, or what has no controller.
+    children: HashMap<OwnerBucket, HashMap<Key, ReadRuns>>,
 }
+
+/// A namespace, or all of them, and an owner's UID, or none for what has no controller.
+type OwnerBucket = (Option<Arc<str>>, Option<Arc<str>>);
 
 /// Lists that a change is looked up for together: their namespace, and a label that they ask for.
 type Bucket = (Option<Arc<str>>, Option<(String, String)>);
@@ -233,7 +247,13 @@ impl Reads {
                 buckets.extend(labels.chain([None]).map(|label| (namespace.clone(), label)));
             }
         }
-        probes += buckets.len();
+        // Most plugins read no children by their owner.
+        let is_read = !kind.children.is_empty();
+        let owners = sides.into_iter().flatten().filter(|_| is_read);
+        let owners: BTreeSet<OwnerBucket> = owners.flat_map(owner_buckets).collect();
+        let children = owners.iter().filter_map(|bucket| kind.children.get(bucket));
+        keys.extend(children.flat_map(HashMap::keys).cloned());
+        probes += buckets.len() + owners.len();
         let lists = buckets.iter().filter_map(|bucket| kind.lists.get(bucket));
         for (reader, selectors) in lists.flatten() {
             let selects = |(selector, _): &(LabelSelector, ReadRuns)| {
@@ -262,7 +282,7 @@ impl Reads {
             return;
         };
         index.mark(reader, read, mark);
-        if index.objects.is_empty() && index.lists.is_empty() {
+        if index.objects.is_empty() && index.lists.is_empty() && index.children.is_empty() {
             self.kinds.remove(kind);
         }
     }
@@ -290,27 +310,21 @@ impl KindReads {
                 };
                 runs
             }
+            Read::Children(namespace, owner) => {
+                let bucket = owner_bucket(namespace.as_deref(), owner.as_deref());
+                let readers = self.children.entry(bucket).or_default();
+                readers.entry(reader.clone()).or_default()
+            }
         };
         !std::mem::replace(&mut runs.latest, true)
     }
 
     fn mark(&mut self, reader: &Key, read: &Read, mark: impl FnOnce(&mut ReadRuns)) {
-        let is_over = |runs: &ReadRuns| !runs.settled && !runs.latest;
         match read {
-            Read::Object(object) => {
-                let Some(readers) = self.objects.get_mut(object) else {
-                    return;
-                };
-                let runs = readers.get_mut(reader);
-                if runs.is_none_or(|runs| {
-                    mark(runs);
-                    is_over(runs)
-                }) {
-                    readers.remove(reader);
-                }
-                if readers.is_empty() {
-                    self.objects.remove(object);
-                }
+            Read::Object(object) => mark_in(&mut self.objects, object, reader, mark),
+            Read::Children(namespace, owner) => {
+                let bucket = owner_bucket(namespace.as_deref(), owner.as_deref());
+                mark_in(&mut self.children, &bucket, reader, mark);
             }
             Read::List(namespace, selector) => {
                 let bucket = bucket(namespace.as_deref(), selector);
@@ -333,6 +347,52 @@ impl KindReads {
             }
         }
     }
+}
+
+/// Whether no run that counts made the read.
+fn is_over(runs: &ReadRuns) -> bool {
+    !runs.settled && !runs.latest
+}
+
+/// Says again which runs of `reader` made the read that `name` is of.
+fn mark_in<N: Eq + Hash>(
+    reads: &mut HashMap<N, HashMap<Key, ReadRuns>>,
+    name: &N,
+    reader: &Key,
+    mark: impl FnOnce(&mut ReadRuns),
+) {
+    let Some(readers) = reads.get_mut(name) else {
+        return;
+    };
+    let runs = readers.get_mut(reader);
+    if runs.is_none_or(|runs| {
+        mark(runs);
+        is_over(runs)
+    }) {
+        readers.remove(reader);
+    }
+    if readers.is_empty() {
+        reads.remove(name);
+    }
+}
+
+/// The reads of children that an object can be in.
+fn owner_buckets(object: &Metadata) -> impl Iterator<Item = OwnerBucket> {
+    let owners = object
+        .owners
+        .iter()
+        .map(|owner| Some(Arc::from(&*owner.uid)));
+    let is_orphan = !object.owners.iter().any(|owner| owner.controller);
+    let all = owners.chain(is_orphan.then_some(None));
+    let namespaces = [None, object.key.namespace.clone()];
+    all.flat_map(move |owner| {
+        let each = namespaces.clone().into_iter();
+        each.map(move |namespace| (namespace, owner.clone()))
+    })
+}
+
+fn owner_bucket(namespace: Option<&str>, owner: Option<&str>) -> OwnerBucket {
+    (namespace.map(Arc::from), owner.map(Arc::from))
 }
 
 fn bucket(namespace: Option<&str>, selector: &LabelSelector) -> Bucket {

@@ -110,6 +110,27 @@ impl View {
         Ok(())
     }
 
+    /// The run of `by` is about to list the children of an owner, or with none what no object controls.
+    ///
+    /// # Errors
+    /// As [`View::reads_one`].
+    pub fn reads_children(
+        &self,
+        by: &Key,
+        (api_version, kind): (&str, &str),
+        namespace: Option<&str>,
+        owner: Option<&str>,
+    ) -> Result<(), Exceeded> {
+        let read = Read::Children(namespace.map(str::to_owned), owner.map(str::to_owned));
+        self.reads
+            .lock()
+            .read(by, &group_kind(api_version, kind), read)?;
+        if self.has_unselected(group_of(api_version), kind) {
+            self.want_unselected(by);
+        }
+        Ok(())
+    }
+
     /// The keys to run after `change`.
     pub(super) fn woken(&self, resource: &Resource, change: &Change) -> Vec<Key> {
         let fields = self.fields_of(resource);

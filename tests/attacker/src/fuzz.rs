@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{Outcome, Primary};
 use windlass_sdk::bindings::windlass::plugin::cluster::{
-    self, Consistency, DeleteOptions, ListQuery, PatchType, Propagation,
+    self, ChildrenQuery, Consistency, DeleteOptions, ListQuery, PatchType, Propagation,
 };
 use windlass_sdk::bindings::windlass::plugin::events::{self, Event, Severity};
 use windlass_sdk::bindings::windlass::plugin::log::{self, Field, Level};
@@ -170,7 +170,7 @@ fn call(primary: &Primary, random: &mut Random) {
         name: random.one_of(NAMES).to_owned(),
     };
     let subresource = random.one_of(SUBRESOURCES);
-    match random.below(14) {
+    match random.below(17) {
         0 => drop(cluster::get(
             &target,
             random.maybe(subresource),
@@ -220,6 +220,30 @@ fn call(primary: &Primary, random: &mut Random) {
                 value: random.one_of(SELECTORS).to_owned(),
             };
             log::log(Level::Debug, random.one_of(NAMES), &[field]);
+        }
+        13 => {
+            let query = ChildrenQuery {
+                api_version: target.api_version,
+                kind: target.kind,
+                namespace: target.namespace,
+                owner: random.maybe(random.one_of(NAMES)).map(str::to_owned),
+                orphans: random.below(2) == 0,
+                metadata_only: random.below(2) == 0,
+            };
+            drop(cluster::list_children(&query));
+        }
+        14 => {
+            let (uid, finalizer) = (random.one_of(NAMES), random.one_of(SUBRESOURCES));
+            let owner = (random.below(2) == 0).then(|| target.clone());
+            let finalizer = random.maybe(finalizer);
+            drop(cluster::adopt(&target, uid, owner.as_ref(), finalizer));
+            let owners = [random.one_of(NAMES).to_owned()];
+            drop(cluster::disown(&target, uid, &owners, finalizer));
+        }
+        15 => {
+            let (uid, finalizer) = (random.one_of(NAMES), random.one_of(SUBRESOURCES));
+            drop(cluster::hold(&target, uid, finalizer));
+            drop(cluster::release(&target, uid, finalizer));
         }
         _ => drop((config::get(), clock::now())),
     }

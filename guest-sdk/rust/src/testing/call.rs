@@ -10,7 +10,9 @@ use crate::cluster::Cluster;
 use crate::failed::{Code, Context, Error, SetError};
 use crate::host::title;
 use crate::needs::Needs;
-use crate::query::{Consistency, DeleteOptions, ListQuery, ObjectRef, Patch};
+use crate::query::{
+    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch,
+};
 use crate::report::{Event, Level, Metric};
 
 /// One call for one primary, on a [`FakeCluster`].
@@ -156,6 +158,42 @@ impl Cluster for Call<'_> {
         self.may(&["list"], &any, "")
             .and_then(|()| self.cluster.borrow().list(query))
             .doing(|| format!("list {}", query.kind))
+    }
+
+    fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error> {
+        self.try_list_children(query)
+            .doing(|| format!("list children of kind {}", query.kind))
+    }
+
+    fn adopt_json(
+        &self,
+        target: &ObjectRef,
+        uid: &str,
+        adoption: &Adoption,
+    ) -> Result<Value, Error> {
+        self.try_adopt(target, uid, adoption)
+            .doing(|| format!("adopt {target}"))
+    }
+
+    fn disown_with(
+        &self,
+        target: &ObjectRef,
+        uid: &str,
+        owners: &[String],
+        finalizer: Option<&str>,
+    ) -> Result<(), Error> {
+        self.try_disown(target, uid, owners, finalizer)
+            .doing(|| format!("disown {target}"))
+    }
+
+    fn hold_json(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error> {
+        self.try_hold(target, uid, finalizer)
+            .doing(|| format!("hold {target}"))
+    }
+
+    fn release(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<(), Error> {
+        self.try_release(target, uid, finalizer)
+            .doing(|| format!("release {target}"))
     }
 
     fn apply_json(&self, object: &Value) -> Result<Value, Error> {

@@ -1,7 +1,7 @@
 //! What a plugin is granted while it is developed: what it asks for.
 
 use windlass_host::api::Resource;
-use windlass_host::grants::{Grant, Grants, Namespaces};
+use windlass_host::grants::{Grant, Grants, Namespaces, Owners};
 use windlass_host::plugin::Description;
 use windlass_host::text::clean;
 
@@ -53,6 +53,8 @@ fn everywhere(group: &str, resource: &str, verbs: &[String]) -> Grant {
         namespaces: Namespaces::All,
         acknowledge: true,
         adopt: false,
+        finalizers: Vec::new(),
+        owners: Owners::Primary,
     }
 }
 

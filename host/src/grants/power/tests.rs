@@ -12,6 +12,8 @@ fn grant(group: &str, resource: &str, verbs: &[&str], namespaces: Namespaces) ->
         verbs: verbs.iter().map(|&verb| verb.to_owned()).collect(),
         namespaces,
         adopt: false,
+        finalizers: Vec::new(),
+        owners: Owners::Primary,
         acknowledge: false,
     }
 }

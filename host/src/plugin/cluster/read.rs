@@ -157,7 +157,7 @@ impl Call {
     }
 
     /// Shows the guest the objects of a list, as many as a call may copy.
-    fn show_all(
+    pub(super) fn show_all(
         &mut self,
         resource: &Resource,
         objects: Vec<Object>,
@@ -183,7 +183,11 @@ impl Call {
     }
 
     /// Whether the plugin may list `resource` there.
-    fn permit_list(&mut self, resource: &Resource, namespace: Option<&str>) -> Result<(), Error> {
+    pub(super) fn permit_list(
+        &mut self,
+        resource: &Resource,
+        namespace: Option<&str>,
+    ) -> Result<(), Error> {
         spans::names(&resource.kind, None);
         if !resource.namespaced && namespace.is_some() {
             return invalid(format!(
@@ -200,7 +204,7 @@ impl Call {
         })
     }
 
-    async fn list_latest(
+    pub(super) async fn list_latest(
         &mut self,
         resource: &Resource,
         query: &ListQuery,
@@ -260,7 +264,11 @@ impl Call {
         tracked.map_err(|exceeded| self.exceeded(exceeded))
     }
 
-    fn resource_if_served(&self, api_version: &str, kind: &str) -> Result<Resource, Error> {
+    pub(super) fn resource_if_served(
+        &self,
+        api_version: &str,
+        kind: &str,
+    ) -> Result<Resource, Error> {
         let found = self.cluster.discovery.remembered(api_version, kind);
         found.ok_or(Error::NotFound)
     }

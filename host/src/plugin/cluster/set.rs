@@ -21,7 +21,7 @@ use crate::plugin::calls::Ending;
 use crate::plugin::sandbox::{COPY, SPANS};
 use crate::spans;
 
-pub(super) use member::{is_adopted, is_in_set_of, label};
+pub(super) use member::{check_ownable, is_adopted, is_in_set_of, label};
 
 /// Children of a set at most.
 const MEMBERS: usize = 1_000;

@@ -3,11 +3,13 @@
 mod answers;
 mod applied;
 mod arbitrary;
+mod children;
 mod create;
 mod denied;
 mod drift;
 mod memory;
 mod names;
+mod owners;
 mod ownership;
 mod patch;
 mod read;
@@ -247,7 +249,7 @@ struct Setting {
     writes: WriteMode,
     /// Where its memory counts.
     account: Account,
-    /// Whether sets may take over ConfigMaps.
+    /// Whether the plugin may take over ConfigMaps, and put the finalizer `example.com/hold` on them.
     adopts: bool,
     /// What the plugin reads of a Greeting; none for all of it.
     fields: &'static [&'static str],
@@ -291,11 +293,12 @@ fn watch_spec(primary: Resource, setting: &Setting) -> WatchSpec {
 fn grants(setting: &Setting) -> Grants {
     let (map_verbs, adopts) = (setting.verbs, setting.adopts);
     let all = Setting::default().verbs;
+    let finalizers: &[&str] = if adopts { &["example.com/hold"] } else { &[] };
     let grants = json!([
         { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings", "greetings/status"],
           "verbs": ["get", "list", "watch", "patch"], "namespaces": "all" },
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": map_verbs, "namespaces": ["default", "away"],
-          "adopt": adopts, "acknowledge": adopts },
+          "adopt": adopts, "finalizers": finalizers, "acknowledge": adopts },
         { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": all, "acknowledge": true },
         { "apiGroups": ["batch"], "resources": ["jobs"], "verbs": all, "acknowledge": true },
         { "apiGroups": [""], "resources": ["services"], "verbs": ["create", "patch"] },

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::words::{Consistency, Reference, length};
 use super::{Effect, Import, ImportInfo};
-use crate::plugin::bindings::cluster::{Error, ListQuery};
+use crate::plugin::bindings::cluster::{ChildrenQuery, Error, ListQuery};
 
 /// `get`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -59,6 +59,60 @@ impl Import for List {
     fn bytes(&self) -> usize {
         let given = [&self.namespace, &self.label_selector, &self.field_selector];
         self.api_version.len() + self.kind.len() + given.into_iter().map(length).sum::<usize>()
+    }
+}
+
+/// `list-children`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(in crate::plugin) struct ListChildren {
+    api_version: String,
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+    orphans: bool,
+    metadata_only: bool,
+}
+
+impl Import for ListChildren {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "list-children",
+        interface: "cluster",
+        verbs: "`list`; with `watch` as well it is answered from the store",
+        effect: Effect::Read,
+    };
+    type Answer = Result<Vec<String>, Error>;
+
+    fn bytes(&self) -> usize {
+        self.api_version.len() + self.kind.len() + length(&self.namespace) + length(&self.owner)
+    }
+}
+
+impl From<ChildrenQuery> for ListChildren {
+    fn from(query: ChildrenQuery) -> Self {
+        Self {
+            api_version: query.api_version,
+            kind: query.kind,
+            namespace: query.namespace,
+            owner: query.owner,
+            orphans: query.orphans,
+            metadata_only: query.metadata_only,
+        }
+    }
+}
+
+impl From<ListChildren> for ChildrenQuery {
+    fn from(query: ListChildren) -> Self {
+        Self {
+            api_version: query.api_version,
+            kind: query.kind,
+            namespace: query.namespace,
+            owner: query.owner,
+            orphans: query.orphans,
+            metadata_only: query.metadata_only,
+        }
     }
 }
 

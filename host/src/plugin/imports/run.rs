@@ -3,8 +3,8 @@
 use super::super::calls::Ending;
 use super::super::cluster::Call;
 use super::super::import::{
-    Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Get, Import, List,
-    PatchObject, Publish,
+    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Disown, Get, Hold,
+    Import, List, ListChildren, PatchObject, Publish, Release,
 };
 use super::super::redact::Redactor;
 
@@ -107,5 +107,39 @@ impl Run for Publish {
     async fn run(self, call: &mut Call) -> Self::Answer {
         call.publish(self.into()).await;
         Ok(())
+    }
+}
+
+impl Run for ListChildren {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.list_children(self.into()).await
+    }
+}
+
+impl Run for Adopt {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let (target, owner) = (self.target.into(), self.owner.map(Into::into));
+        call.adopt(target, self.uid, owner, self.finalizer).await
+    }
+}
+
+impl Run for Disown {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.disown(self.target.into(), self.uid, self.owners, self.finalizer)
+            .await
+    }
+}
+
+impl Run for Hold {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.hold_object(self.target.into(), self.uid, self.finalizer)
+            .await
+    }
+}
+
+impl Run for Release {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.release_object(self.target.into(), self.uid, self.finalizer)
+            .await
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::memory::Account;
-use crate::object::Object;
-use serde_json::json;
+use crate::object::{Object, Owner};
+use serde_json::{Value, json};
 
 fn key(name: &str) -> Key {
     Key::new(Some("a"), name)
@@ -40,6 +40,47 @@ fn run(reads: &mut Reads, reader: &str, of: &[Read]) {
         reads.read(&reader, &config_map(), read.clone()).unwrap();
     }
     reads.settle(&reader);
+}
+
+#[test]
+fn a_read_of_children_is_found_by_their_owner_or_by_that_they_have_none() {
+    let object = |owners: &[(&str, bool)]| {
+        let owners = owners.iter().map(|(uid, controller)| {
+            json!({ "apiVersion": "v1", "kind": "X", "name": "x", "uid": uid, "controller": controller })
+        });
+        let owners: Value = owners.collect();
+        let metadata =
+            json!({ "namespace": "a", "name": "x", "uid": "u", "ownerReferences": owners });
+        let object = Object::new(&json!({ "metadata": metadata })).unwrap();
+        object.metadata.as_ref().clone()
+    };
+    let (owned, shared, orphan) = (
+        object(&[("o", true)]),
+        object(&[("p", true), ("o", false)]),
+        object(&[("q", false)]),
+    );
+    let children = |namespace: Option<&str>, owner: Option<&str>| {
+        Read::Children(namespace.map(str::to_owned), owner.map(str::to_owned))
+    };
+    // (the read; whether a change of each wakes its reader)
+    let rows = [
+        (children(None, Some("o")), [true, true, false]),
+        (children(Some("a"), Some("o")), [true, true, false]),
+        (children(Some("b"), Some("o")), [false; 3]),
+        (children(Some("a"), None), [false, false, true]),
+        (children(None, Some("q")), [false, false, true]),
+    ];
+    for (read, want) in rows {
+        let mut reads = Reads::on(&Account::unlimited());
+        run(&mut reads, "reader", std::slice::from_ref(&read));
+        let found = [&owned, &shared, &orphan].map(|it| !woken(&reads, it).is_empty());
+        assert_eq!(found, want, "{read:?}");
+        // Also when it is lost.
+        let lost = reads.woken(&config_map(), Some(&owned), Some(&object(&[("r", true)])));
+        assert_eq!(!lost.is_empty(), want[0], "{read:?}");
+        run(&mut reads, "reader", &[]);
+        assert!(woken(&reads, &owned).is_empty() && reads.kinds.is_empty());
+    }
 }
 
 #[test]
@@ -193,10 +234,13 @@ fn the_indexes_find_what_a_scan_of_all_reads_finds() {
                 }
                 _ if reads.readers.contains_key(&key(&reader)) => {
                     let namespace = *rng.choice(&[None, Some("a"), Some("b")]).unwrap();
-                    let read = if rng.bool() {
-                        Read::Object(key(rng.choice(names).unwrap()))
-                    } else {
-                        list(namespace, rng.choice(selectors).unwrap())
+                    let read = match rng.u8(..3) {
+                        0 => Read::Object(key(rng.choice(names).unwrap())),
+                        1 => list(namespace, rng.choice(selectors).unwrap()),
+                        _ => {
+                            let owner = *rng.choice(&[None, Some("o"), Some("p")]).unwrap();
+                            Read::Children(namespace.map(str::to_owned), owner.map(str::to_owned))
+                        }
                     };
                     reads
                         .read(&key(&reader), &config_map(), read.clone())
@@ -207,13 +251,31 @@ fn the_indexes_find_what_a_scan_of_all_reads_finds() {
             }
             let namespace = if rng.bool() { "a" } else { "b" };
             let (name, app) = (rng.choice(names).unwrap(), rng.choice(apps).unwrap());
-            let changed = object(namespace, name, app);
+            let mut changed = object(namespace, name, app);
+            let owners = rng
+                .choice(&[None, Some("o"), Some("p")])
+                .unwrap()
+                .map(|uid| Owner {
+                    uid: uid.to_owned(),
+                    controller: rng.bool(),
+                    ..Owner::default()
+                });
+            changed.owners = Arc::new(owners.into_iter().collect());
+            let is_inside = |namespace: &Option<String>| {
+                namespace.is_none() || namespace.as_deref() == changed.key.namespace.as_deref()
+            };
             let covers = |read: &Read| match read {
                 Read::Object(object) => *object == changed.key,
                 Read::List(namespace, selector) => {
-                    let inside = namespace.is_none()
-                        || namespace.as_deref() == changed.key.namespace.as_deref();
-                    inside && selector.selects(&changed.labels)
+                    is_inside(namespace) && selector.selects(&changed.labels)
+                }
+                Read::Children(namespace, owner) => {
+                    let mut owners = changed.owners.iter();
+                    is_inside(namespace)
+                        && match owner {
+                            Some(uid) => owners.any(|held| held.uid == *uid),
+                            None => !owners.any(|held| held.controller),
+                        }
                 }
             };
             let mut want: Vec<String> = model

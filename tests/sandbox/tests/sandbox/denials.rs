@@ -16,6 +16,11 @@ type Denial = (&'static str, fn() -> Handmade, &'static str);
 const DENIALS: &[Denial] = &[
     ("get", get, "get secrets in namespace default"),
     ("list", list, "list secrets in all namespaces"),
+    (
+        "list-children",
+        list_children,
+        "list secrets in all namespaces",
+    ),
     ("apply", apply, "create secrets in namespace default"),
     (
         "apply-status",
@@ -27,6 +32,10 @@ const DENIALS: &[Denial] = &[
         apply_set,
         "create secrets in namespace default",
     ),
+    ("adopt", adopt, "patch secrets in namespace default"),
+    ("disown", disown, "patch secrets in namespace default"),
+    ("hold", hold, "patch secrets in namespace default"),
+    ("release", release, "patch secrets in namespace default"),
     ("create", create, "create secrets in namespace default"),
     (
         "create-subresource",
@@ -150,6 +159,52 @@ fn list() -> Handmade {
     denied(guest, "list", &query, 4)
 }
 
+fn list_children() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "list-children", 13);
+    let (version, kind) = (guest.text("v1"), guest.text("Secret"));
+    let query = format!("{version} {kind} {NONE} {NONE} (i32.const 1) (i32.const 0)");
+    denied(guest, "list-children", &query, 4)
+}
+
+/// Its parameters are more than 16, so they lie in memory.
+fn adopt() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "adopt", 2);
+    let mut parameters = in_memory(&mut guest);
+    let (at, length) = guest.place(b"u");
+    parameters.extend([at, length].into_iter().flat_map(word));
+    // No owner, an optional object-ref of 36 bytes, and no finalizer.
+    parameters.extend_from_slice(&[0; 40 + 12]);
+    let (at, _) = guest.place(&parameters);
+    denied(guest, "adopt", &format!("(i32.const {at})"), 4)
+}
+
+fn disown() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "disown", 17);
+    let secret = secret(&mut guest);
+    let uid = guest.text("u");
+    let owners = "(i32.const 0) (i32.const 0)";
+    denied(
+        guest,
+        "disown",
+        &format!("{secret} {uid} {owners} {NONE}"),
+        4,
+    )
+}
+
+fn hold() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "hold", 14);
+    let secret = secret(&mut guest);
+    let (uid, finalizer) = (guest.text("u"), guest.text("example.com/a"));
+    denied(guest, "hold", &format!("{secret} {uid} {finalizer}"), 4)
+}
+
+fn release() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "release", 14);
+    let secret = secret(&mut guest);
+    let (uid, finalizer) = (guest.text("u"), guest.text("example.com/a"));
+    denied(guest, "release", &format!("{secret} {uid} {finalizer}"), 4)
+}
+
 fn apply() -> Handmade {
     let mut guest = Handmade::default().import("cluster", "apply", 3);
     let object = guest.text(SECRET);
@@ -201,19 +256,24 @@ fn patch() -> Handmade {
 /// Its parameters are more than 16, so they lie in memory.
 fn delete() -> Handmade {
     let mut guest = Handmade::default().import("cluster", "delete", 2);
-    let mut parameters = Vec::new();
-    for text in ["v1", "Secret", "default", "s"] {
-        if text == "default" {
-            parameters.extend_from_slice(&word(1));
-        }
-        let (at, length) = guest.place(text.as_bytes());
-        parameters.extend_from_slice(&word(at));
-        parameters.extend_from_slice(&word(length));
-    }
+    let mut parameters = in_memory(&mut guest);
     // All options none: two texts, a small enum (2 bytes), a number.
     parameters.extend_from_slice(&[0; 12 + 12 + 4 + 8]);
     let (at, _) = guest.place(&parameters);
     denied(guest, "delete", &format!("(i32.const {at})"), 4)
+}
+
+/// As [`secret`], as it lies in memory.
+fn in_memory(guest: &mut Handmade) -> Vec<u8> {
+    let mut reference = Vec::new();
+    for text in ["v1", "Secret", "default", "s"] {
+        if text == "default" {
+            reference.extend_from_slice(&word(1));
+        }
+        let (at, length) = guest.place(text.as_bytes());
+        reference.extend([at, length].into_iter().flat_map(word));
+    }
+    reference
 }
 
 /// Reads objects of 1,000 versions that nobody serves: counts in the three digits from `first` on.

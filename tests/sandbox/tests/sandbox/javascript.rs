@@ -108,7 +108,10 @@ async fn a_failure_that_is_meant_has_its_own_text() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_call_is_an_error_with_its_code() {
     let denied = made("denied").await;
-    assert_eq!(transient(&denied), "cannot get Secret/default/s: denied");
+    assert_eq!(
+        transient(&denied),
+        "cannot get Secret/default/s: denied: the plugin may not get secrets in namespace default: add it to grants"
+    );
     let codes = made("codes").await;
     let says = "undefined not-found true: cannot get ConfigMap/default/absent: not found";
     assert_eq!(terminal(&codes), says);

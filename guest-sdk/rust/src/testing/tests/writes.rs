@@ -3,8 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{map, named};
+use crate::testing::call::Call;
 use crate::testing::{Answer, FakeCluster};
-use crate::{Action, Cluster, Code, Failure, Manifest, Needs, Object, Patch, Reconciler, manage};
+use crate::{
+    Action, Adoption, ChildrenQuery, Cluster, Code, Failure, Manifest, Needs, Object, ObjectRef,
+    Patch, Reconciler, manage,
+};
 
 /// Hands what it is told to do to a call of a reconciler.
 type Do = fn(&Object<Option<Value>>, &dyn Cluster) -> Result<(), Failure>;
@@ -197,4 +201,72 @@ fn a_patch_changes_what_it_names_and_nothing_that_is_the_hosts() {
         Ok(())
     });
     assert_eq!(written, ["Patch x", "Patch x"]);
+}
+
+#[test]
+fn children_are_found_by_their_owner_and_adopted_held_released_and_disowned() {
+    const A: &str = "example.com/a";
+    const B: &str = "example.com/b";
+    let mut cluster = things();
+    cluster.put(map("orphan", json!({}))).unwrap();
+    let thing = |name: &str| ObjectRef::new("x.dev/v1", "Thing", "default", name);
+    let query = || ChildrenQuery::all("v1", "ConfigMap").in_namespace("default");
+    let uid_of = |object: &Value| object["metadata"]["uid"].as_str().unwrap().to_owned();
+    let orphan = uid_of(&cluster.get(&named("orphan")).unwrap());
+    let names = |cluster: &dyn Cluster, query: &ChildrenQuery| -> Vec<String> {
+        let found: Vec<Value> = cluster.list_children(query).unwrap();
+        let names = found
+            .iter()
+            .map(|object| object["metadata"]["name"].as_str());
+        names.map(|name| name.unwrap().to_owned()).collect()
+    };
+    let mut on = |name: &str, order: &dyn Fn(&dyn Cluster)| -> usize {
+        let primary = cluster.get(&thing(name)).unwrap();
+        let (primary, uid) = (thing(name), uid_of(&primary));
+        let needs = manage("v1", "ConfigMap");
+        order(&Call::new(&mut cluster, primary, uid, needs));
+        cluster.take_writes().len()
+    };
+    let writes = on("a", &|cluster| {
+        assert!(names(cluster, &query()).is_empty());
+        assert_eq!(names(cluster, &query().with_orphans()), ["orphan"]);
+        let adoption = Adoption {
+            owner: None,
+            finalizer: Some(A.into()),
+        };
+        let adopted = cluster
+            .adopt_json(&named("orphan"), &orphan, &adoption)
+            .unwrap();
+        let owner = &adopted["metadata"]["ownerReferences"][0];
+        assert_eq!(
+            (&owner["name"], &owner["controller"]),
+            (&json!("a"), &json!(true))
+        );
+        assert_eq!(adopted["metadata"]["finalizers"], json!([A]));
+        assert_eq!(names(cluster, &query()), ["orphan"]);
+        assert!(names(cluster, &query().owned_by("nobody").with_orphans()).is_empty());
+        let bare: Vec<Value> = cluster.list_children(&query().metadata_only()).unwrap();
+        assert_eq!(bare[0].as_object().unwrap().len(), 3);
+        cluster.adopt(&named("orphan"), &orphan).unwrap();
+        cluster.hold(&named("orphan"), &orphan, B).unwrap();
+        cluster.release(&named("orphan"), &orphan, A).unwrap();
+    });
+    assert_eq!(writes, 3);
+    let writes = on("b", &|cluster| {
+        let theirs = cluster.adopt(&named("orphan"), &orphan).unwrap_err();
+        assert_eq!(theirs.code, Code::Conflict);
+        let another = cluster.hold(&named("orphan"), "another", B).unwrap_err();
+        assert_eq!(another.code, Code::Conflict);
+        cluster.release(&named("orphan"), "another", B).unwrap();
+        cluster.disown(&named("orphan"), "another").unwrap();
+    });
+    assert_eq!(writes, 0);
+    let writes = on("a", &|cluster| {
+        let target = named("orphan");
+        cluster.disown_with(&target, &orphan, &[], Some(B)).unwrap();
+    });
+    assert_eq!(writes, 1);
+    let left = cluster.get(&named("orphan")).unwrap();
+    assert_eq!(left["metadata"]["ownerReferences"], json!([]));
+    assert_eq!(left["metadata"]["finalizers"], json!([]));
 }

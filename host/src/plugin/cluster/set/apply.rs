@@ -81,7 +81,10 @@ impl Call {
         }
     }
 
-    async fn look_at_server(&mut self, target: &Target) -> Result<Option<Object>, Error> {
+    pub(in crate::plugin::cluster) async fn look_at_server(
+        &mut self,
+        target: &Target,
+    ) -> Result<Option<Object>, Error> {
         let read = Request::get(uri(target, None)?);
         match self.look_up("look at what has a child's name", read).await {
             Ok(there) => Ok(Object::parse(there.get())),
@@ -105,7 +108,7 @@ impl Call {
         }
     }
 
-    fn may_adopt(&self, target: &Target) -> bool {
+    pub(in crate::plugin::cluster) fn may_adopt(&self, target: &Target) -> bool {
         let access = Access {
             verb: "patch",
             resource: &target.resource,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::check::invalid;
 use super::super::{Primary, Target};
 use crate::api::group_of;
-use crate::object::{ADOPTED_LABEL, Metadata, Object, Owner, RawFields, SET_LABEL, manager_of};
+use crate::object::{ADOPTED_LABEL, Metadata, Object, Owner, SET_LABEL, manager_of};
 use crate::plugin::bindings::cluster::Error;
 
 /// What an object that is there is to the set of a primary.
@@ -83,7 +83,10 @@ pub(super) fn refusal(standing: &Standing, plugin: &str) -> String {
 }
 
 /// Whether the primary can own an object there: the garbage collector deletes what has its owner elsewhere.
-pub(super) fn check_ownable(target: &Target, primary: &Primary) -> Result<(), Error> {
+pub(in crate::plugin::cluster) fn check_ownable(
+    target: &Target,
+    primary: &Primary,
+) -> Result<(), Error> {
     if target.resource == primary.resource && target.key == primary.key {
         return invalid(format!("{primary} cannot be its own child"));
     }
@@ -143,13 +146,7 @@ pub(in crate::plugin::cluster) fn label(
 /// Takes an adopted object out of a set: what it says stays as it is. Nothing happens to another version of it.
 pub(super) fn release(object: &Object, primary: &Primary) -> Value {
     let metadata = &object.metadata;
-    let text = object.json.text();
-    // Only the owners: a tree of all of it may be too deep or too large.
-    let owners = RawFields::of(&text).and_then(|parts| {
-        let metadata = RawFields::within(parts.get("metadata")?)?;
-        serde_json::from_str(metadata.get("ownerReferences")?.get()).ok()
-    });
-    let mut others: Vec<Value> = owners.unwrap_or_default();
+    let mut others = object.owner_references();
     others.retain(|owner| owner.get("uid").and_then(Value::as_str) != Some(&primary.uid));
     json!({ "metadata": {
         "uid": metadata.uid,

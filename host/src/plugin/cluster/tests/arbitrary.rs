@@ -193,6 +193,22 @@ impl Arbitrary {
         }
     }
 
+    fn children_query(&self) -> cluster::ChildrenQuery {
+        let of = self.reference();
+        cluster::ChildrenQuery {
+            api_version: of.api_version,
+            kind: of.kind,
+            namespace: of.namespace,
+            owner: self.maybe(self.noise()),
+            orphans: self.below(2) == 0,
+            metadata_only: self.below(2) == 0,
+        }
+    }
+
+    fn finalizer(&self) -> String {
+        self.text(&["example.com/a", "windlass.dev/greeter", "orphan", "", "/"])
+    }
+
     fn consistency(&self) -> Consistency {
         match self.below(2) {
             0 => Consistency::Stored,
@@ -312,6 +328,27 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
             .await?,
         ),
         "cluster.list" => drop(cluster::Host::list(state, any.query()).await?),
+        "cluster.list-children" => {
+            drop(cluster::Host::list_children(state, any.children_query()).await?);
+        }
+        "cluster.adopt" => {
+            let (target, uid) = (any.reference(), any.noise());
+            let (owner, finalizer) = (any.maybe(any.reference()), any.maybe(any.finalizer()));
+            drop(cluster::Host::adopt(state, target, uid, owner, finalizer).await?);
+        }
+        "cluster.disown" => {
+            let (target, uid) = (any.reference(), any.noise());
+            let (owners, finalizer) = (vec![any.noise()], any.maybe(any.finalizer()));
+            drop(cluster::Host::disown(state, target, uid, owners, finalizer).await?);
+        }
+        "cluster.hold" => {
+            let (target, uid) = (any.reference(), any.noise());
+            drop(cluster::Host::hold(state, target, uid, any.finalizer()).await?);
+        }
+        "cluster.release" => {
+            let (target, uid) = (any.reference(), any.noise());
+            drop(cluster::Host::release(state, target, uid, any.finalizer()).await?);
+        }
         "cluster.apply" => drop(cluster::Host::apply(state, any.object()).await?),
         "cluster.apply-status" => drop(cluster::Host::apply_status(state, any.object()).await?),
         "cluster.apply-set" => {

@@ -1,0 +1,98 @@
+//! The imports that change owners and finalizers of objects that are there.
+
+use serde::{Deserialize, Serialize};
+
+use super::words::{Reference, length};
+use super::{Assumed, Effect, Import, ImportInfo};
+use crate::plugin::bindings::cluster::Error;
+
+/// `adopt`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::plugin) struct Adopt {
+    pub(in crate::plugin) target: Reference,
+    pub(in crate::plugin) uid: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::plugin) owner: Option<Reference>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::plugin) finalizer: Option<String>,
+}
+
+impl Import for Adopt {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "adopt",
+        interface: "cluster",
+        verbs: "`patch`, with `adopt: true`",
+        effect: Effect::Write(Assumed::ReadBefore("target")),
+    };
+    type Answer = Result<String, Error>;
+
+    fn bytes(&self) -> usize {
+        let owner = self.owner.as_ref().map_or(0, Reference::bytes);
+        self.target.bytes() + self.uid.len() + owner + length(&self.finalizer)
+    }
+}
+
+/// `disown`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::plugin) struct Disown {
+    pub(in crate::plugin) target: Reference,
+    pub(in crate::plugin) uid: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::plugin) owners: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::plugin) finalizer: Option<String>,
+}
+
+impl Import for Disown {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "disown",
+        interface: "cluster",
+        verbs: "`patch`; `owners: any` as well for other owners than the primary",
+        effect: Effect::Write(Assumed::Nothing),
+    };
+    type Answer = Result<(), Error>;
+
+    fn bytes(&self) -> usize {
+        let owners: usize = self.owners.iter().map(|owner| owner.len() + 32).sum();
+        self.target.bytes() + self.uid.len() + owners + length(&self.finalizer)
+    }
+}
+
+/// An import that puts a finalizer on an object, or takes it off.
+macro_rules! of_finalizer {
+    ($(#[$about:meta])* $name:ident, $import:literal, $assumed:expr, $answer:ty) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(in crate::plugin) struct $name {
+            pub(in crate::plugin) target: Reference,
+            pub(in crate::plugin) uid: String,
+            pub(in crate::plugin) finalizer: String,
+        }
+
+        impl Import for $name {
+            const ABOUT: ImportInfo = ImportInfo {
+                name: $import,
+                interface: "cluster",
+                verbs: "`patch`, with the finalizer in `finalizers`",
+                effect: Effect::Write($assumed),
+            };
+            type Answer = Result<$answer, Error>;
+
+            fn bytes(&self) -> usize {
+                self.target.bytes() + self.uid.len() + self.finalizer.len()
+            }
+        }
+    };
+}
+
+of_finalizer!(
+    /// `hold`.
+    Hold, "hold", Assumed::ReadBefore("target"), String
+);
+of_finalizer!(
+    /// `release`.
+    Release, "release", Assumed::Nothing, ()
+);

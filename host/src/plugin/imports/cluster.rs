@@ -1,0 +1,158 @@
+//! The imports that reach the cluster, each handed on as what it is declared.
+
+use super::super::bindings::{cluster, events, types};
+use super::super::import::{
+    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Disown, Get, Hold,
+    JsonText, List, ListChildren, PatchObject, Publish, Release,
+};
+use super::super::sandbox::SandboxState;
+
+type ImportResult<T> = wasmtime::Result<Result<T, cluster::Error>>;
+
+impl cluster::Host for SandboxState {
+    async fn get(
+        &mut self,
+        target: types::ObjectRef,
+        subresource: Option<String>,
+        consistency: cluster::Consistency,
+    ) -> ImportResult<String> {
+        self.answer(Get {
+            target: target.into(),
+            subresource,
+            consistency: consistency.into(),
+        })
+        .await
+    }
+
+    async fn list(&mut self, query: cluster::ListQuery) -> ImportResult<Vec<String>> {
+        self.answer(List::from(query)).await
+    }
+
+    async fn apply(&mut self, object: String) -> ImportResult<String> {
+        self.answer(Apply::from(object)).await
+    }
+
+    async fn apply_status(&mut self, object: String) -> ImportResult<String> {
+        self.answer(ApplyStatus::from(object)).await
+    }
+
+    async fn apply_set(
+        &mut self,
+        children: Vec<String>,
+    ) -> wasmtime::Result<Result<Vec<String>, Vec<cluster::SetError>>> {
+        self.answer(ApplySet::from(children)).await
+    }
+
+    async fn list_children(&mut self, query: cluster::ChildrenQuery) -> ImportResult<Vec<String>> {
+        self.answer(ListChildren::from(query)).await
+    }
+
+    async fn adopt(
+        &mut self,
+        target: types::ObjectRef,
+        uid: String,
+        owner: Option<types::ObjectRef>,
+        finalizer: Option<String>,
+    ) -> ImportResult<String> {
+        self.answer(Adopt {
+            target: target.into(),
+            uid,
+            owner: owner.map(Into::into),
+            finalizer,
+        })
+        .await
+    }
+
+    async fn disown(
+        &mut self,
+        target: types::ObjectRef,
+        uid: String,
+        owners: Vec<String>,
+        finalizer: Option<String>,
+    ) -> ImportResult<()> {
+        self.answer(Disown {
+            target: target.into(),
+            uid,
+            owners,
+            finalizer,
+        })
+        .await
+    }
+
+    async fn hold(
+        &mut self,
+        target: types::ObjectRef,
+        uid: String,
+        finalizer: String,
+    ) -> ImportResult<String> {
+        self.answer(Hold {
+            target: target.into(),
+            uid,
+            finalizer,
+        })
+        .await
+    }
+
+    async fn release(
+        &mut self,
+        target: types::ObjectRef,
+        uid: String,
+        finalizer: String,
+    ) -> ImportResult<()> {
+        self.answer(Release {
+            target: target.into(),
+            uid,
+            finalizer,
+        })
+        .await
+    }
+
+    async fn create(&mut self, object: String) -> ImportResult<String> {
+        self.answer(Create::from(object)).await
+    }
+
+    async fn create_subresource(
+        &mut self,
+        parent: types::ObjectRef,
+        subresource: String,
+        object: String,
+    ) -> ImportResult<String> {
+        self.answer(CreateSubresource {
+            parent: parent.into(),
+            subresource,
+            object: JsonText(object),
+        })
+        .await
+    }
+
+    async fn patch(
+        &mut self,
+        target: types::ObjectRef,
+        subresource: Option<String>,
+        patch_type: cluster::PatchType,
+        patch: String,
+    ) -> ImportResult<String> {
+        self.answer(PatchObject {
+            target: target.into(),
+            subresource,
+            patch_type: patch_type.into(),
+            patch: JsonText(patch),
+        })
+        .await
+    }
+
+    async fn delete(
+        &mut self,
+        target: types::ObjectRef,
+        options: cluster::DeleteOptions,
+    ) -> ImportResult<()> {
+        self.answer(Delete::of(target, options)).await
+    }
+}
+
+impl events::Host for SandboxState {
+    async fn publish(&mut self, mut event: events::Event) -> wasmtime::Result<()> {
+        self.redactor.event(&mut event);
+        self.answer(Publish::from(event)).await.map(drop)
+    }
+}
