@@ -36,7 +36,7 @@ pub use failing::{Failing, FailureSummary};
 pub use finalizer::Step;
 pub use handle::{ControllerHandle, ControllerHandles};
 pub use object_state::{CacheState, Children, Delayed, Hold, ObjectState, QueuePosition};
-pub use once::Answer;
+pub use once::{Answer, OncePass};
 pub use record::{Archive, PassOutcome, Record, Records};
 pub use settle::{FinalizerPatch, settle_finalizer};
 pub use wake_reasons::WakeReasons;

@@ -256,6 +256,15 @@ export class Cluster {
   }
 
   /**
+   * Calls for this object again at this time, if nothing does before: never earlier, and not spread like
+   * `requeueAfter`. It counts if this call succeeds, and until the next one.
+   * @param {string | Date} time in UTC as RFC 3339, or a `Date`
+   */
+  wakeAt(time) {
+    this.#imports.wakeAt(time instanceof Date ? time.toISOString() : time);
+  }
+
+  /**
    * How often this object has failed since it last succeeded or its generation changed; 0 on a fresh
    * start. For logs and for giving up: the host computes the delay of the next try.
    */

@@ -110,6 +110,7 @@ export const host = {
   log: (level, message, fields) => log.log(level, message, fields),
   config: () => JSON.parse(config.get()),
   now: () => clock.now(),
+  wakeAt: (time) => clock.wakeAt(time),
 };
 
 /** @param {ObjectRef} target */

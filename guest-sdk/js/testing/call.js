@@ -23,6 +23,8 @@ export class Call {
   logs = [];
   /** @type {string[]} */
   metrics = [];
+  /** When the plugin wants to be called again. @type {Date | undefined} */
+  wakeTime;
   #store;
   #primary;
   #owner;
@@ -209,6 +211,12 @@ export class Call {
 
   now() {
     return this.#store.clock;
+  }
+
+  /** @param {string} time */
+  wakeAt(time) {
+    const date = new Date(time);
+    if (!(date.getTime() >= Number(this.wakeTime))) this.wakeTime = date;
   }
 
   attempt() {

@@ -46,8 +46,9 @@ export class FakeCluster extends Store {
     const answer = ask(plugin, step, object, call);
     const writes = this.takeWrites();
     if (answer === "done") this.#release(target);
-    const { events, logs, metrics } = call;
-    return { answer, writes, events, logs, metrics };
+    const { events, logs, metrics, wakeTime } = call;
+    const wakeAt = wakeTime?.toISOString();
+    return { answer, ...(wakeAt && { wakeAt }), writes, events, logs, metrics };
   }
 
   /** The primary, if the host would call the plugin for it. @param {Declaration} plugin @param {string} step @param {ObjectRef} target */

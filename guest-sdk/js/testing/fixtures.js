@@ -122,11 +122,13 @@ function call(plugin, { when }, cluster) {
 
 /** Compares what came of a call with what must. @param {Step} step @param {Pass} pass */
 function check({ when, then }, pass) {
-  only("then", then, ["answer", "writes", "status"]);
+  only("then", then, ["answer", "wakeAt", "writes", "status"]);
   const primary = when.reconcile ?? when.finalize;
   const ofStatus = (/** @type {Pass["writes"][number]} */ write) =>
     write.verb === "applyStatus" && write.target === primary;
   same("answer", pass.answer, expected(then.answer));
+  const wakeAt = then.wakeAt && new Date(then.wakeAt).toISOString();
+  same("wakeAt", pass.wakeAt, wakeAt);
   const statuses = pass.writes.filter(ofStatus).map((write) => write.object?.status);
   // Of several the last one stays.
   same("status", statuses.slice(-1), then.status === undefined ? [] : [then.status]);

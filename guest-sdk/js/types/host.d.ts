@@ -1,7 +1,7 @@
 // The host's imports, as the bindings of componentize-qjs give them.
 
 declare module "windlass:plugin/clock@0.2.0" {
-  const clock: { now(): string };
+  const clock: { now(): string; wakeAt(time: string): void };
   export default clock;
 }
 declare module "windlass:plugin/config@0.2.0" {

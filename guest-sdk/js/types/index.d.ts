@@ -291,6 +291,8 @@ export class Cluster {
   get config(): Record<string, any>;
   /** When this call began: RFC 3339 in UTC, with milliseconds. */
   now(): string;
+  /** Calls for this object again at this time, if nothing does before: never earlier. */
+  wakeAt(time: string | Date): void;
   /** How often this object has failed since it last succeeded or its generation changed. */
   get attempt(): number;
   /** An object to apply that belongs to `owner`; as the function `child`. */
@@ -453,5 +455,6 @@ export interface HostImports {
   ): void;
   config(): Record<string, any>;
   now(): string;
+  wakeAt(time: string): void;
   attempt(): number;
 }

@@ -29,6 +29,8 @@ export type Answer =
 /** What a pass did. */
 export interface Pass {
   answer: Answer;
+  /** When it wants to be called again, if it said so. */
+  wakeAt?: string;
   writes: Write[];
   events: Event[];
   /** The lines that it logged: `info: message key=value`. */
@@ -52,6 +54,8 @@ export interface Step {
   then: {
     answer:
       string | { requeueAfter?: string; pending?: string; transient?: string; terminal?: string };
+    /** When the plugin wants to be called again, by `wakeAt`. */
+    wakeAt?: string;
     /** All writes but those of the primary's status, in order: whole, or by name. */
     writes?: { [verb in Write["verb"]]?: string | KubernetesObject }[];
     /** The status that is applied to the primary; absent if it is not written. */

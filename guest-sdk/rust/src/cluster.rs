@@ -145,6 +145,10 @@ pub trait Cluster {
     /// When this call began: RFC 3339 in UTC, with milliseconds. The clock stands still during the call.
     fn now(&self) -> String;
 
+    /// Calls for this object again at this time, in UTC as RFC 3339, if nothing does before: never earlier, and not spread
+    /// like [`Action::RequeueAfter`](crate::Action::RequeueAfter). It counts if this call succeeds, and until the next one.
+    fn wake_at(&self, time: &str);
+
     /// How often this object has failed since it last succeeded, since its generation changed, or since the host
     /// started. Use it for logs, or to give up. The host computes the delay of the next try.
     fn attempt(&self) -> u32;

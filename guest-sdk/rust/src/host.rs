@@ -192,6 +192,10 @@ impl Cluster for Host {
         clock::now()
     }
 
+    fn wake_at(&self, time: &str) {
+        clock::wake_at(time);
+    }
+
     fn attempt(&self) -> u32 {
         self.attempt
     }

@@ -1,5 +1,7 @@
 //! A pass that is asked for, of a controller whose queue is closed: what a test of a plugin is made of.
 
+use jiff::Timestamp;
+
 use super::Prepared;
 use super::finalizer::Step;
 use super::reconcile::{Done, Pass, PassError, Reconciler};
@@ -10,6 +12,15 @@ use crate::recording::Function;
 
 /// An object that gets the finalizer first is looked at again at once.
 const STEPS: usize = 2;
+
+/// A pass that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OncePass {
+    /// What came of it.
+    pub answer: Answer,
+    /// When the plugin wants to be called again, if it said so by `wake-at`.
+    pub wake_at: Option<Timestamp>,
+}
 
 /// What came of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +45,7 @@ pub enum Answer {
 
 impl Prepared {
     /// Makes a pass over `key`, which has failed `attempt` times before, if it needs `function`.
-    pub async fn once(&self, key: &Key, function: Function, attempt: u32) -> Answer {
+    pub async fn once(&self, key: &Key, function: Function, attempt: u32) -> OncePass {
         let reconciler = self.worker.reconciler();
         let wanted = match function {
             Function::Reconcile => Step::Reconcile,
@@ -51,10 +62,16 @@ impl Prepared {
             }
             let pass = made(reconciler, &object, attempt).await;
             if pass.step == wanted || pass.outcome.is_err() {
-                return Answer::of(pass);
+                return OncePass {
+                    wake_at: pass.traffic.wake_at,
+                    answer: Answer::of(pass),
+                };
             }
         }
-        Answer::NotCalled
+        OncePass {
+            answer: Answer::NotCalled,
+            wake_at: None,
+        }
     }
 }
 

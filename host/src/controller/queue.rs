@@ -11,6 +11,7 @@
 //! No lock, no clock, no await: [`super::work`] owns those.
 
 mod entry;
+mod payload;
 mod slots;
 
 use std::borrow::Borrow;
@@ -21,30 +22,12 @@ use std::mem;
 use super::object_state::Hold;
 use crate::bugs::bug;
 use entry::{Count, Entry};
+pub(super) use payload::Payload;
 pub(super) use slots::Handle;
 use slots::Slots;
 
 /// Of so many keys taken, one was added low, if any is waiting.
 const SHARE: u32 = 8;
-
-/// What is noted of a key until it runs.
-pub(super) trait Payload: Default {
-    /// The key's delay has ended.
-    fn delay_ended(&mut self);
-    /// The key runs before its delay would have ended.
-    fn delay_forgotten(&mut self);
-    /// Whether the key runs now, though this holds it back.
-    fn ignores(&self, hold: Hold) -> bool;
-}
-
-/// Nothing.
-impl Payload for () {
-    fn delay_ended(&mut self) {}
-    fn delay_forgotten(&mut self) {}
-    fn ignores(&self, _: Hold) -> bool {
-        false
-    }
-}
 
 /// A queue of keys, which are cheap to clone. `T` is a point in time, and `N` what is noted of a key until it runs.
 #[derive(Debug)]

@@ -335,6 +335,7 @@ impl Pass {
         let traffic = Traffic {
             requests: 0,
             slow_down,
+            wake_at: None,
         };
         Self {
             step,

@@ -2,12 +2,23 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::reconcile::{Done, PassError};
 use crate::bugs::bug;
 use crate::plugin::{CallError, Failure};
 
 /// A guest that asks for less is given this: it must not make the host spin.
 pub(super) const SHORTEST_REQUEUE: Duration = Duration::from_millis(100);
+
+/// The longest delay of a guest: what it may ask for in milliseconds, about 49 days.
+const LONGEST_REQUEUE: Duration = Duration::from_millis(u32::MAX as u64);
+
+/// How long it is from `now` until a guest is called that wants to be called at `time`.
+pub(super) fn delay_until(time: Timestamp, now: Timestamp) -> Duration {
+    let delay = Duration::try_from(time.duration_since(now)).unwrap_or_default();
+    delay.clamp(SHORTEST_REQUEUE, LONGEST_REQUEUE)
+}
 
 /// What happens to a key once its pass has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +62,23 @@ pub(super) fn next(outcome: &Result<Done, PassError>, asked: Option<Duration>) -
 mod tests {
     use super::*;
     use crate::api::ApiError;
+
+    #[test]
+    fn a_time_is_waited_for_exactly_within_bounds() {
+        let time = |text: &str| -> Timestamp { text.parse().unwrap() };
+        let now = time("2026-11-21T09:30:00Z");
+        let rows = [
+            ("2026-11-21T09:30:10.5Z", Duration::from_millis(10_500)),
+            ("2026-11-21T09:30:00.05Z", SHORTEST_REQUEUE),
+            ("2026-11-21T09:30:00Z", SHORTEST_REQUEUE),
+            ("2020-01-01T00:00:00Z", SHORTEST_REQUEUE),
+            ("2027-11-21T09:30:00Z", LONGEST_REQUEUE),
+            ("9999-01-01T00:00:00Z", LONGEST_REQUEUE),
+        ];
+        for (at, want) in rows {
+            assert_eq!(delay_until(time(at), now), want, "{at}");
+        }
+    }
 
     #[test]
     fn every_outcome_has_its_next_step() {

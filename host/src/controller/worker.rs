@@ -1,10 +1,13 @@
 //! Takes a key, makes a pass, settles it: forever, and with one record for each.
 
+mod heat;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -12,14 +15,14 @@ use tracing::Instrument;
 use super::backoff::{Backoff, Revision};
 use super::count::count;
 use super::finalizer::Step;
-use super::hot::{Churn, FieldWrite, Heat, HotLoops, Rivals};
+use super::hot::{Churn, HotLoops, Rivals};
 use super::object_state::Hold;
 use super::pass_run::PassRun;
 use super::queue::Priority;
 use super::reconcile::{Done, Pass, Reconciler};
 use super::record::Records;
 use super::report;
-use super::retry::{Next, SHORTEST_REQUEUE, next};
+use super::retry::{Next, SHORTEST_REQUEUE, delay_until, next};
 use super::slowdown::{self, Pace, Slowdown};
 use super::work::{WorkItem, WorkQueue};
 use crate::manifest::Limits;
@@ -29,13 +32,10 @@ use crate::plugin::cluster::Primary;
 use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
 use crate::spans;
-use crate::view::{Enqueue, Journal, WakeReason, WriteOutcome, Wrote};
+use crate::view::{Enqueue, WakeReason};
 
 /// How much longer than its backoff a key may wait: spreads what would happen at once.
 const SPREAD: f64 = 0.1;
-
-/// How long a key waits that keeps rewriting the same field.
-const HOT: Duration = Duration::from_secs(10);
 
 /// After a pass that used so much CPU time, its key waits [`PACE`] times as long. So a key whose passes are expensive uses
 /// a fifth of a core, and changes that come close together are one pass.
@@ -202,6 +202,10 @@ impl Worker {
             self.queue.pause(delay);
         }
         let delay = self.settle(run.taken, Revision::of(run.metadata), next);
+        let delay = match pass.traffic.wake_at.filter(|_| pass.outcome.is_ok()) {
+            Some(time) => Some(self.wake_at(run.taken, time, delay)),
+            None => delay,
+        };
         self.pauses(key, pass.step == Step::Paused);
         if pass.cpu >= PACED {
             self.queue.hold(key, pass.cpu * PACE, Hold::Pace);
@@ -280,6 +284,16 @@ impl Worker {
         }
     }
 
+    /// Queues the key for the time that the plugin has asked for; answers when it runs again by itself, which is after
+    /// `other` at the latest.
+    fn wake_at(&self, taken: &WorkItem, time: Timestamp, other: Option<Duration>) -> Duration {
+        let delay = delay_until(time, self.seams.clock.wall());
+        let (key, priority) = (taken.key.clone(), taken.priority);
+        self.queue
+            .add_after(key, delay, WakeReason::Requeued, priority);
+        other.map_or(delay, |other| other.min(delay))
+    }
+
     /// Slows the plugin down while most of its calls trap or time out, and says so.
     fn pace(&self, primary: &Primary, pass: &Pass) {
         let Some(is_bad) = slowdown::is_bad(pass.step, &pass.outcome) else {
@@ -307,74 +321,6 @@ impl Worker {
                 report::free(self.reconciler.cluster());
                 self.meters.reached(PluginStage::Running);
             }
-        }
-    }
-
-    /// Slows the key down if the plugin keeps rewriting what it has just written, and says so. Answers what it does,
-    /// if it does.
-    fn cool(&self, run: &PassRun<'_>, journal: &Journal) -> Option<String> {
-        let (primary, generation) = (&run.primary, run.metadata.generation);
-        let (now, key) = (self.seams.clock.now(), &primary.key);
-        let mut hot_loop = None;
-        for wrote in &journal.writes {
-            let heat = self.churned(wrote, key, now);
-            if heat != Heat::Calm {
-                self.queue.hold(key, HOT, Hold::HotLoop);
-                hot_loop = Some(format!("makes and deletes {} {}", wrote.kind, wrote.key));
-            }
-            if let Heat::New(times) = heat {
-                self.meters.hot_loops.inc();
-                report::churns(self.reconciler.cluster(), primary, wrote, times);
-            }
-            let Some(rewrite) = wrote.rewrites() else {
-                continue;
-            };
-            let field = rewrite.field;
-            let (kind, object, path) = (wrote.kind.clone(), wrote.key.clone(), field.to_owned());
-            let rival = self
-                .rivals
-                .lock()
-                .wrote((kind.clone(), object.clone()), key, now);
-            let field_of = (kind, object, path, generation);
-            let write = FieldWrite {
-                version: rewrite.version,
-                value: rewrite.value,
-                is_outside: run.taken.reasons.are_outside((&wrote.kind, &wrote.key)),
-            };
-            let heat = self.hot.lock().rewrote(field_of, write, now);
-            if heat == Heat::Calm {
-                continue;
-            }
-            self.queue.hold(key, HOT, Hold::HotLoop);
-            let seen = report::HotLoop {
-                wrote,
-                field,
-                rival: rival.as_ref(),
-            };
-            hot_loop = Some(seen.endless(&primary.resource.kind));
-            if let Heat::New(times) = heat {
-                self.meters.hot_loops.inc();
-                report::hot(self.reconciler.cluster(), primary, &seen, times);
-            }
-        }
-        hot_loop
-    }
-
-    /// What it means that an object was made or deleted.
-    fn churned(&self, wrote: &Wrote, by: &Key, now: Instant) -> Heat {
-        let object = (wrote.kind.clone(), wrote.key.clone());
-        let by = (wrote.kind.clone(), by.clone());
-        match &wrote.end {
-            WriteOutcome::Created(_) => {
-                self.churn.lock().record_create(object, by, now);
-                Heat::Calm
-            }
-            WriteOutcome::Deleted => self.churn.lock().deleted(&object, by, now),
-            // Of an apply that nobody sees it is not known whether it made the object.
-            WriteOutcome::Unseen
-            | WriteOutcome::Changed(_)
-            | WriteOutcome::NotDeleted
-            | WriteOutcome::Failed => Heat::Calm,
         }
     }
 }

@@ -29,6 +29,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use super::calls::HostCalls;
@@ -139,6 +141,7 @@ pub struct Call {
     /// Whether it was refused memory.
     exceeded: bool,
     slow_down: Option<Duration>,
+    wake_at: Option<Timestamp>,
     /// How many more lines the host writes about the call.
     remarks_left: u32,
     captured: Captured,
@@ -169,6 +172,8 @@ pub struct Traffic {
     pub requests: u32,
     /// How long the API server asked to wait, if it did.
     pub slow_down: Option<Duration>,
+    /// When the plugin wants to be called again, if it said so.
+    pub wake_at: Option<Timestamp>,
 }
 
 /// Chance in a call about `primary`.
@@ -205,6 +210,7 @@ impl Call {
             lookups: 0,
             seen: HashMap::from([(own, seen)]),
             slow_down: None,
+            wake_at: None,
             remarks_left: remarks::MOST,
             captured: Captured::default(),
             set_applied: false,
@@ -260,7 +266,13 @@ impl Call {
         Traffic {
             requests: self.requests,
             slow_down: self.slow_down,
+            wake_at: self.wake_at,
         }
+    }
+
+    /// The plugin wants to be called again at this time, if not earlier.
+    pub(super) fn wake_at(&mut self, time: Timestamp) {
+        self.wake_at = Some(self.wake_at.map_or(time, |held| held.min(time)));
     }
 
     /// Finds the resource of a kind. One that is not served is `not-found`, but only to a plugin

@@ -210,9 +210,31 @@ impl clock::Host for SandboxState {
             millis.as_millis()
         ))
     }
+
+    async fn wake_at(&mut self, time: String) -> wasmtime::Result<()> {
+        self.note_wake_at(&time)
+    }
 }
 
 impl SandboxState {
+    /// Notes when the guest wants to be called again.
+    fn note_wake_at(&mut self, time: &str) -> wasmtime::Result<()> {
+        if self.player.is_some() {
+            return Ok(self.cancel.check()?);
+        }
+        let call = self.call()?;
+        match time.parse() {
+            Ok(time) => call.wake_at(time),
+            Err(_) => {
+                let text = clean(time, 64);
+                call.remark(&format!(
+                    "wake-at is dropped: {text:?} is not a time such as 2026-11-21T09:30:00Z"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Takes a number of the guest's own. A call that is made again or is not meant counts nothing.
     fn measure(
         &mut self,

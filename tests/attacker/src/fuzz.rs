@@ -245,7 +245,10 @@ fn call(primary: &Primary, random: &mut Random) {
             drop(cluster::hold(&target, uid, finalizer));
             drop(cluster::release(&target, uid, finalizer));
         }
-        _ => drop((config::get(), clock::now())),
+        _ => {
+            clock::wake_at(random.one_of(SELECTORS));
+            drop((config::get(), clock::now()));
+        }
     }
 }
 

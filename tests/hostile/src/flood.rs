@@ -1,11 +1,14 @@
 //! Attacks with too much of what is allowed.
 
+use serde_json::Value;
+
+use crate::guest::configuration;
 use crate::trespass::config_map;
 use crate::{Action, Failure, Outcome, Primary};
 use windlass_sdk::bindings::windlass::plugin::cluster::{self, Consistency, DeleteOptions, Error};
 use windlass_sdk::bindings::windlass::plugin::events::{self, Event, Severity};
 use windlass_sdk::bindings::windlass::plugin::log::{self as host_log, Field, Level};
-use windlass_sdk::bindings::windlass::plugin::metrics;
+use windlass_sdk::bindings::windlass::plugin::{clock, metrics};
 
 /// Writes 100,000 log lines.
 pub(crate) fn log(_: &Primary) -> Outcome {
@@ -49,6 +52,21 @@ pub(crate) fn metrics(_: &Primary) -> Outcome {
         metrics::set("gauge\n# EOF", &[], f64::NAN);
         metrics::observe("controller", &[label], f64::INFINITY);
     }
+    Ok(Action::AwaitChange)
+}
+
+/// Asks for a pass at the time `at` of the configuration, until it has come; it does no harm.
+pub(crate) fn alarm(_: &Primary) -> Outcome {
+    let config = configuration();
+    let at = config.get("at").and_then(Value::as_str).unwrap_or_default();
+    // Both have the same form, so they are in the order of their texts.
+    let says = if *clock::now() < *at {
+        clock::wake_at(at);
+        "alarm waits"
+    } else {
+        "alarm rings"
+    };
+    host_log::log(Level::Info, says, &[]);
     Ok(Action::AwaitChange)
 }
 

@@ -54,6 +54,7 @@ const ATTACKS: &Attacks<Primary> = &[
     ("flood_api", flood::api),
     ("wait_api", flood::wait_api),
     ("hurry", flood::hurry),
+    ("alarm", flood::alarm),
     // leak.rs: tells what a Secret holds.
     ("tell_secret", leak::tell),
     ("storm", flood::storm),

@@ -26,6 +26,7 @@ pub(super) struct Call<'a> {
     events: RefCell<Vec<Event>>,
     logs: RefCell<Vec<String>>,
     metrics: RefCell<Vec<Metric>>,
+    wake_at: RefCell<Option<String>>,
 }
 
 impl<'a> Call<'a> {
@@ -45,7 +46,13 @@ impl<'a> Call<'a> {
             events: RefCell::default(),
             logs: RefCell::default(),
             metrics: RefCell::default(),
+            wake_at: RefCell::default(),
         }
+    }
+
+    /// When the plugin wants to be called again, if it said so.
+    pub(super) fn wake_time(&self) -> Option<String> {
+        self.wake_at.borrow().clone()
     }
 
     /// What was told during the call.
@@ -275,6 +282,14 @@ impl Cluster for Call<'_> {
 
     fn now(&self) -> String {
         self.cluster.borrow().clock.clone()
+    }
+
+    fn wake_at(&self, time: &str) {
+        let mut held = self.wake_at.borrow_mut();
+        // Times in UTC of the same form are in the order of their texts.
+        if held.as_deref().is_none_or(|held| time < held) {
+            *held = Some(time.to_owned());
+        }
     }
 
     fn attempt(&self) -> u32 {

@@ -18,6 +18,10 @@ pub(super) fn check(then: &Then, primary: &ObjectRef, outcome: &Outcome) -> Resu
             then.answer, outcome.answer
         ));
     }
+    let [want, got] = [&then.wake_at, &outcome.wake_at].map(|time| time.as_deref().map(plain_time));
+    if want != got {
+        return Err(format!("wakeAt: want {want:?}, got {got:?}"));
+    }
     check_status(then.status.as_ref(), &status)?;
     for (at, (want, got)) in then.writes.iter().zip(&writes).enumerate() {
         check_write(want, got).map_err(|text| format!("writes[{at}]: {text}"))?;
@@ -31,6 +35,19 @@ pub(super) fn check(then: &Then, primary: &ObjectRef, outcome: &Outcome) -> Resu
         ));
     }
     Ok(())
+}
+
+/// A time in UTC without zeros at its end: `09:30:00.000Z` is `09:30:00Z`.
+fn plain_time(time: &str) -> String {
+    let time = time.trim_end_matches('Z');
+    let time = match time.split_once('.') {
+        Some((seconds, fraction)) => match fraction.trim_end_matches('0') {
+            "" => seconds.to_owned(),
+            fraction => format!("{seconds}.{fraction}"),
+        },
+        None => time.to_owned(),
+    };
+    time + "Z"
 }
 
 fn check_status(want: Option<&Value>, got: &[&Write]) -> Result<(), String> {
@@ -124,9 +141,49 @@ mod tests {
             primary,
             Outcome {
                 answer: Answer::AwaitChange,
+                wake_at: None,
                 writes,
             },
         )
+    }
+
+    #[test]
+    fn a_time_to_wake_up_is_compared_as_a_time() {
+        let rows = [
+            (None, None, true),
+            (Some("2026-11-21T09:30:10Z"), None, false),
+            (None, Some("2026-11-21T09:30:10Z"), false),
+            (
+                Some("2026-11-21T09:30:10Z"),
+                Some("2026-11-21T09:30:10.000Z"),
+                true,
+            ),
+            (
+                Some("2026-11-21T09:30:10.5Z"),
+                Some("2026-11-21T09:30:10.500Z"),
+                true,
+            ),
+            (
+                Some("2026-11-21T09:30:10Z"),
+                Some("2026-11-21T09:30:11Z"),
+                false,
+            ),
+        ];
+        let (primary, outcome) = outcome();
+        for (want, got, same) in rows {
+            let outcome = Outcome {
+                wake_at: got.map(str::to_owned),
+                writes: Vec::new(),
+                ..outcome.clone()
+            };
+            let then = json!({ "answer": "awaitChange", "wakeAt": want });
+            let then: Then = serde_json::from_value(then).unwrap();
+            assert_eq!(
+                check(&then, &primary, &outcome).is_ok(),
+                same,
+                "{want:?} {got:?}"
+            );
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! when: { reconcile: Greeting/default/ada, clock: 2026-11-21T09:30:00.000Z } # or finalize
 //! then:
 //!   answer: awaitChange # requeueAfter: 10s, done, pending: 5s, transient: ..., terminal: ..., notCalled
+//!   wakeAt: 2026-11-21T09:31:00Z # the time of wake-at, if it was called
 //!   writes: [{ apply: ConfigMap/default/ada }, { delete: ConfigMap/default/c }]
 //!   status: { observedGeneration: 1 }
 //! ```
@@ -91,6 +92,10 @@ pub struct When {
 pub struct Then {
     /// What the plugin answers.
     pub answer: Answer,
+    /// When the plugin wants to be called again, by [`Cluster::wake_at`](crate::Cluster::wake_at); none means that it does
+    /// not say so.
+    #[serde(default, rename = "wakeAt")]
+    pub wake_at: Option<String>,
     /// All writes but those of the primary's status, in order.
     #[serde(default)]
     pub writes: Vec<Wrote>,
@@ -141,6 +146,8 @@ pub enum Wrote {
 pub struct Outcome {
     /// What the plugin answered.
     pub answer: Answer,
+    /// When it wants to be called again, if it said so.
+    pub wake_at: Option<String>,
     /// What [`FakeCluster::take_writes`] recorded.
     pub writes: Vec<Write>,
 }

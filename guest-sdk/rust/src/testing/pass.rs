@@ -92,10 +92,12 @@ impl FakeCluster {
         self.take_writes();
         let call = Call::new(self, primary.clone(), uid, all_needs::<R>());
         let answer = run(object, &call).unwrap_or_else(Answer::from);
+        let wake_at = call.wake_time();
         let (events, logs, metrics) = call.told();
         Pass {
             outcome: Outcome {
                 answer,
+                wake_at,
                 writes: self.take_writes(),
             },
             events,
@@ -138,6 +140,7 @@ impl Pass {
     fn nothing() -> Self {
         let outcome = Outcome {
             answer: Answer::NotCalled,
+            wake_at: None,
             writes: Vec::new(),
         };
         Self {

@@ -25,7 +25,7 @@ impl Call {
         error
     }
 
-    pub(super) fn remark(&mut self, what: &str) {
+    pub(in crate::plugin) fn remark(&mut self, what: &str) {
         if !self.may_remark() {
             return;
         }

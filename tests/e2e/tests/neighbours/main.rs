@@ -238,6 +238,23 @@ async fn a_plugin_that_rewrites_a_field_with_each_pass_is_named_and_slowed_down(
     assert_eq!(host.count(told), 1);
 }
 
+/// A pass comes at the very time that the plugin asks for, and not before.
+#[tokio::test]
+async fn a_plugin_is_called_at_the_time_that_it_asks_for() {
+    let cluster = Cluster::new("alarms").await.unwrap();
+    let plugins = Plugins::new(&cluster.namespace).unwrap();
+    let at = jiff::Timestamp::now() + Duration::from_secs(20);
+    let config = json!({ "at": format!("{}.000Z", at.strftime("%FT%T")) });
+    let plugins = plugins.hostile("alarm", "alarm", &config, &[]).unwrap();
+    let host = run(&cluster, &plugins);
+    cluster
+        .greet("ada", json!({ "name": "Ada" }))
+        .await
+        .unwrap();
+    host.says("alarm rings").await.unwrap();
+    assert_eq!(host.count(|line: &Line| line.message == "alarm waits"), 1);
+}
+
 #[tokio::test]
 async fn a_plugin_that_makes_and_deletes_an_object_with_each_pass_is_named_and_slowed_down() {
     let cluster = Cluster::new("storms").await.unwrap();

@@ -138,7 +138,11 @@ async fn in_sandbox(
         .into_iter()
         .map(as_sdk_write)
         .collect();
-    Outcome { answer, writes }
+    Outcome {
+        answer,
+        wake_at: None,
+        writes,
+    }
 }
 
 /// A write as the SDK's fake cluster records it.

@@ -387,6 +387,10 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
         }
         "config.get" => drop(config::Host::get(state).await?),
         "clock.now" => drop(clock::Host::now(state).await?),
+        "clock.wake-at" => {
+            let times = ["2026-11-21T09:30:00Z", "0000-00-00", "9999-12-31T23:59:59Z"];
+            clock::Host::wake_at(state, any.text(&times)).await?;
+        }
         other => panic!("{other} has no arguments: add them here"),
     }
     Ok(())
