@@ -42,6 +42,15 @@ impl Fields {
         parsed.collect::<Result<_, _>>().map(Self)
     }
 
+    /// None but those that every object has.
+    pub(crate) fn of_metadata() -> Self {
+        Self(vec![
+            ["metadata", "name"]
+                .map(|name| PathStep::Field(name.to_owned()))
+                .to_vec(),
+        ])
+    }
+
     /// What both name: empty means all, so all wins.
     pub fn union(mut self, other: Self) -> Self {
         if self.is_all() || other.is_all() {

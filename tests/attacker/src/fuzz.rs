@@ -222,11 +222,12 @@ fn call(primary: &Primary, random: &mut Random) {
             log::log(Level::Debug, random.one_of(NAMES), &[field]);
         }
         13 => {
+            let owner = random.one_of(NAMES);
             let query = ChildrenQuery {
                 api_version: target.api_version,
                 kind: target.kind,
                 namespace: target.namespace,
-                owner: random.maybe(random.one_of(NAMES)).map(str::to_owned),
+                owner: random.maybe(owner).map(str::to_owned),
                 orphans: random.below(2) == 0,
                 metadata_only: random.below(2) == 0,
             };

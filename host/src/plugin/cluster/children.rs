@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Call;
 use super::check;
 use crate::api::Resource;
-use crate::object::{Object, RawFields};
+use crate::object::{Fields, Object};
 use crate::plugin::bindings::cluster::{ChildrenQuery, Consistency, Error, ListQuery};
 use crate::selector::LabelSelector;
 use crate::view::Saw;
@@ -59,11 +59,8 @@ impl Call {
             .captured
             .over(&resource, namespace, &everything, objects);
         objects.retain(|object| wanted.has(object));
-        let shown = self.show_all(&resource, objects, stored)?;
-        if query.metadata_only {
-            return Ok(shown.iter().filter_map(|text| metadata_of(text)).collect());
-        }
-        Ok(shown)
+        let metadata_only = query.metadata_only.then(Fields::of_metadata);
+        self.show_all(&resource, objects, stored, metadata_only.as_ref())
     }
 
     /// What the store has of them.
@@ -122,18 +119,4 @@ impl Call {
         }
         Ok(())
     }
-}
-
-/// An object without anything but what every object has.
-fn metadata_of(text: &str) -> Option<String> {
-    let parts = RawFields::of(text)?;
-    let part = |name: &str| {
-        parts
-            .get(name)
-            .map(|value| format!("\"{name}\":{}", value.get()))
-    };
-    let parts = ["apiVersion", "kind", "metadata"]
-        .into_iter()
-        .filter_map(part);
-    Some(format!("{{{}}}", parts.collect::<Vec<_>>().join(",")))
 }

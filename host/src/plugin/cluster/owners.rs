@@ -278,6 +278,12 @@ impl Call {
                 Some(_) | None => return Ok(Edited::Gone),
             };
             let set = match decide(&object)? {
+                // What the call has read from the API server may be newer than the store.
+                Edit::Nothing if races == 0 && self.has_read_latest(target) => {
+                    races += 1;
+                    there = self.look_at_server(target).await?;
+                    continue;
+                }
                 Edit::Nothing => return Ok(Edited::There(object)),
                 Edit::Set(set) => set,
             };
@@ -289,6 +295,12 @@ impl Call {
             }
             there = self.look_at_server(target).await?;
         }
+    }
+
+    /// Whether the call has read the object from the API server, and not from the store.
+    fn has_read_latest(&self, target: &Target) -> bool {
+        let seen = self.seen_version(target);
+        seen.is_some_and(|seen| seen.stored_version.is_none())
     }
 
     /// Sends a change of the metadata of `object`, for its very version.

@@ -4,7 +4,7 @@ use super::check::{self, invalid};
 use super::{Call, Target};
 use crate::api::{ApiError, Request, Resource};
 use crate::grants::Access;
-use crate::object::{Key, Object, Page};
+use crate::object::{Fields, Key, Object, Page};
 use crate::plugin::bindings::cluster::{Consistency, Error, ListQuery};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::sandbox::COPY;
@@ -131,7 +131,7 @@ impl Call {
             self.list_latest(&resource, &query, limit).await?
         };
         let objects = self.captured.over(&resource, namespace, &selector, objects);
-        self.show_all(&resource, objects, stored)
+        self.show_all(&resource, objects, stored, None)
     }
 
     /// What the store has of a list, which the call has seen then.
@@ -156,12 +156,13 @@ impl Call {
         objects
     }
 
-    /// Shows the guest the objects of a list, as many as a call may copy.
+    /// Shows the guest the objects of a list, as many as a call may copy: these fields of them, or what the plugin reads.
     pub(super) fn show_all(
         &mut self,
         resource: &Resource,
         objects: Vec<Object>,
         stored: bool,
+        fields: Option<&Fields>,
     ) -> Result<Vec<String>, Error> {
         let mut held = self.hold(0)?;
         let mut shown = Vec::new();
@@ -172,7 +173,10 @@ impl Call {
             };
             self.remember_one()?;
             self.meet(&target, &object, stored);
-            let text = self.show(resource, &object);
+            let text = match fields {
+                Some(fields) => object.text_of(fields),
+                None => self.show(resource, &object),
+            };
             self.hold_more(&mut held, text.len())?;
             if held.bytes() > COPY {
                 return too_much();

@@ -244,8 +244,19 @@ async fn a_plugin_is_called_at_the_time_that_it_asks_for() {
     let cluster = Cluster::new("alarms").await.unwrap();
     let plugins = Plugins::new(&cluster.namespace).unwrap();
     let at = jiff::Timestamp::now() + Duration::from_secs(20);
-    let config = json!({ "at": format!("{}.000Z", at.strftime("%FT%T")) });
-    let plugins = plugins.hostile("alarm", "alarm", &config, &[]).unwrap();
+    let at = format!("{}.000Z", at.strftime("%FT%T"));
+    let grants = [plugins.grant(
+        "examples.windlass.dev",
+        &["greetings"],
+        &["get", "list", "watch"],
+    )];
+    let document = json!({
+        "source": { "file": "hostile.wasm" },
+        "config": { "attack": "alarm", "at": at },
+        "grants": grants,
+    });
+    let plugins = plugins.component("hostile", "hostile.wasm").unwrap();
+    let plugins = plugins.document("alarm", &document).unwrap();
     let host = run(&cluster, &plugins);
     cluster
         .greet("ada", json!({ "name": "Ada" }))

@@ -133,7 +133,8 @@ async fn disown_takes_the_primary_off_and_what_is_gone_is_a_success() {
     world
         .somebody("PATCH", &format!("{MAPS}/page"), &owners)
         .await;
-    // The store is behind: the change is decided again from what is there.
+    // The store is behind what the call has read.
+    call.get(page(), None, Consistency::Latest).await.unwrap();
     call.disown(page(), uid.clone(), Vec::new(), Some(HOLD.into()))
         .await
         .unwrap();
