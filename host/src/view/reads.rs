@@ -224,12 +224,14 @@ impl Reads {
             }
         }
         // Most plugins read no children by their owner.
-        let is_read = !kind.children.is_empty();
-        let owners = sides.into_iter().flatten().filter(|_| is_read);
-        let owners: BTreeSet<OwnerBucket> = owners.flat_map(owner_buckets).collect();
-        let children = owners.iter().filter_map(|bucket| kind.children.get(bucket));
-        keys.extend(children.flat_map(HashMap::keys).cloned());
-        probes += buckets.len() + owners.len();
+        if !kind.children.is_empty() {
+            let owners = sides.into_iter().flatten().flat_map(owner_buckets);
+            let owners: BTreeSet<OwnerBucket> = owners.collect();
+            let children = owners.iter().filter_map(|bucket| kind.children.get(bucket));
+            keys.extend(children.flat_map(HashMap::keys).cloned());
+            probes += owners.len();
+        }
+        probes += buckets.len();
         let lists = buckets.iter().filter_map(|bucket| kind.lists.get(bucket));
         for (reader, selectors) in lists.flatten() {
             let selects = |(selector, _): &(LabelSelector, ReadRuns)| {
