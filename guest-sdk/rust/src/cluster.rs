@@ -87,7 +87,7 @@ pub trait Cluster {
     ///
     /// # Errors
     /// [`Code::Gone`] if it is being deleted, [`Code::Conflict`] if another object has its name.
-    fn hold_json(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error>;
+    fn hold(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error>;
 
     /// Removes a finalizer that a grant names from the object with this UID. If the object is gone, this is a success.
     ///
@@ -215,14 +215,6 @@ impl dyn Cluster + '_ {
     /// As [`Cluster::disown_with`].
     pub fn disown(&self, target: &ObjectRef, uid: &str) -> Result<(), Error> {
         self.disown_with(target, uid, &[], None)
-    }
-
-    /// Adds a finalizer that a grant names to the object with this UID.
-    ///
-    /// # Errors
-    /// As [`Cluster::hold_json`].
-    pub fn hold(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error> {
-        self.hold_json(target, uid, finalizer)
     }
 
     /// Sets the named fields of an object: a [`Manifest`](crate::Manifest), or another value that serialises as an

@@ -67,7 +67,7 @@ impl Cluster for Host {
             .doing(|| format!("disown {target}"))
     }
 
-    fn hold_json(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error> {
+    fn hold(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error> {
         answered(wit::hold(&target.into(), uid, finalizer)).doing(|| format!("hold {target}"))
     }
 

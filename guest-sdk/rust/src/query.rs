@@ -185,7 +185,7 @@ impl ChildrenQuery {
     }
 }
 
-/// How an object is adopted or disowned. The default is by the primary, without a finalizer.
+/// How an object is adopted. The default is by the primary, without a finalizer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Adoption {
     /// An object that the primary controls, which is to be the owner. None is the primary.

@@ -193,7 +193,7 @@ impl Cluster for Call<'_> {
             .doing(|| format!("disown {target}"))
     }
 
-    fn hold_json(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error> {
+    fn hold(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error> {
         self.try_hold(target, uid, finalizer)
             .doing(|| format!("hold {target}"))
     }
