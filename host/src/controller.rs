@@ -29,7 +29,7 @@ mod watches;
 mod work;
 mod worker;
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use failing::{Failing, FailureSummary};
@@ -37,11 +37,12 @@ pub use finalizer::Step;
 pub use handle::{ControllerHandle, ControllerHandles};
 pub use object_state::{CacheState, Children, Delayed, Hold, ObjectState, QueuePosition};
 pub use once::{Answer, OncePass};
-pub use record::{Archive, PassOutcome, Record, Records};
+pub use record::{Archive, PassOutcome, PrimaryKey, Record, Records};
 pub use settle::{FinalizerPatch, settle_finalizer};
 pub use wake_reasons::WakeReasons;
 
-use futures::future::join_all;
+use futures::future::{join_all, select_all};
+use parking_lot::RwLock;
 use tokio::time::Instant;
 
 use crate::api::{Api, Discovery, Resource};
@@ -50,15 +51,15 @@ use crate::events::Recorder;
 use crate::grants::Grants;
 use crate::informer::Informers;
 use crate::memory::Room;
-use crate::metrics::{Backlog, PluginMetrics};
+use crate::metrics::PluginMetrics;
 use crate::plugin::cluster::{AccessMeans, ClusterAccess, WriteMode};
-use crate::plugin::{Cancel, Plugin};
+use crate::plugin::{Cancel, Plugin, PrimaryWatch};
 use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::view::{View, WakeReason};
 use reconcile::Reconciler;
 use watches::{WatchDependencies, Watches};
-use work::WorkQueue;
+use work::{KindQueue, WorkQueue};
 use worker::Worker;
 
 /// How much earlier or later than asked for a resync comes (controller-runtime's 10 %).
@@ -114,91 +115,99 @@ impl ControllerParts {
 /// A controller whose lists are in and are kept up to date, and which makes no passes yet.
 pub struct Prepared {
     plugin: Arc<Plugin>,
-    view: Arc<View>,
     worker: Arc<Worker>,
     queue: Arc<WorkQueue>,
-    handle: Arc<ControllerHandle>,
+    kinds: Vec<WatchedKind>,
     handles: ControllerHandles,
     cancel: Cancel,
-    watches: Watches,
     /// For what it makes the host hold before it takes over.
     room: Room,
     resync: Duration,
     seams: Seams,
 }
 
+/// What a controller has for one of its primary kinds.
+struct WatchedKind {
+    view: Arc<View>,
+    watches: Watches,
+    handle: Arc<ControllerHandle>,
+}
+
 /// A running controller.
 pub struct Controller {
-    view: Arc<View>,
     worker: Arc<Worker>,
     queue: Arc<WorkQueue>,
+    kinds: Vec<WatchedKind>,
     cancel: Cancel,
     workers: Vec<Task>,
     _resync: Task,
-    handle: Arc<ControllerHandle>,
-    watches: Watches,
 }
 
 impl Prepared {
-    /// Begins to watch for `parts.plugin` and the kind `primary`, and returns after the first list
-    /// of everything that the plugin watches.
-    pub async fn watch(parts: ControllerParts, primary: Resource) -> Self {
+    /// Begins to watch for `parts.plugin` and its primary kinds, which discovery knows as `primaries`, and returns after
+    /// the first list of everything that the plugin watches.
+    pub async fn watch(parts: ControllerParts, primaries: Vec<Resource>) -> Self {
         let (plugin, meters) = (&parts.plugin, &parts.meters);
         let room = plugin.make_room();
         let _ = meters.account.set(plugin.account().clone());
         let queue = Arc::new(WorkQueue::new(parts.seams.clock, meters.clone()));
-        let watch_spec = plugin.description.watch_spec(&plugin.name, primary.clone());
-        let view = Arc::new(View::new(watch_spec, queue.clone(), plugin.account()));
-        let means = WatchDependencies {
-            informers: &parts.informers,
-            discovery: &parts.discovery,
-            seams: &parts.seams,
-        };
-        let watches = Watches::start(plugin, &parts.grants, &primary, means, &view).await;
-        bug!(ListsAreNotWaitedFor, watches.synced().await, ());
-        Self::of(parts, primary, (view, queue), watches, room)
+        // A description names at most 32.
+        let watched = (0..).zip(plugin.description.primaries.iter().zip(&primaries));
+        let watched = watched.map(|(kind, primary)| watch_kind(&parts, kind, primary, &queue));
+        let watched = join_all(watched).await;
+        Self::of(parts, primaries, queue, watched, room)
     }
 
     /// Makes the rest of a controller whose lists are in.
     fn of(
         parts: ControllerParts,
-        primary: Resource,
-        (view, queue): (Arc<View>, Arc<WorkQueue>),
-        watches: Watches,
+        primaries: Vec<Resource>,
+        queue: Arc<WorkQueue>,
+        watched: Vec<(Arc<View>, Watches)>,
         room: Room,
     ) -> Self {
         let cancel = Cancel::default();
-        let reconciler = Reconciler::new(
-            parts.plugin.clone(),
-            Arc::new(parts.cluster_access(view.clone())),
-            primary.clone(),
-            cancel.clone(),
-            parts.failures,
-        );
+        let running = Arc::new(RwLock::new(parts.plugin.clone()));
+        let reconcilers = (0..).zip(primaries).zip(&watched);
+        let reconcilers = reconcilers.map(|((kind, primary), (view, _))| {
+            let cluster = Arc::new(parts.cluster_access(view.clone()));
+            let failures = parts.failures.clone();
+            let counts = parts.meters.passes_over(&primary.kind);
+            let kind = (kind, Arc::new(primary));
+            let cancel = cancel.clone();
+            Reconciler::new(running.clone(), cluster, kind, cancel, failures, counts)
+        });
         let worker = Arc::new(Worker::new(
-            Arc::new(reconciler),
+            running.clone(),
+            reconcilers.collect(),
             queue.clone(),
             (parts.records.clone(), parts.meters.clone()),
             parts.seams.clone(),
         ));
-        let handle = Arc::new(ControllerHandle {
-            primary,
-            view: view.clone(),
-            queue: queue.clone(),
-            worker: worker.clone(),
-            records: parts.records,
-            meters: parts.meters,
-            grants: parts.grants,
+        let kinds = worker.reconcilers().iter().zip(watched);
+        let kinds = kinds.map(|(reconciler, (view, watches))| WatchedKind {
+            handle: Arc::new(ControllerHandle {
+                primary: reconciler.resource().clone(),
+                kind: reconciler.kind(),
+                plugin: parts.plugin.name.clone(),
+                view: view.clone(),
+                queue: queue.clone(),
+                worker: worker.clone(),
+                records: parts.records.clone(),
+                meters: parts.meters.clone(),
+                grants: parts.grants.clone(),
+            }),
+            view,
+            watches,
         });
+        let kinds = kinds.collect();
         Self {
             plugin: parts.plugin,
-            view,
             worker,
             queue,
-            handle,
+            kinds,
             handles: parts.handles,
             cancel,
-            watches,
             room,
             resync: parts.resync,
             seams: parts.seams,
@@ -208,33 +217,32 @@ impl Prepared {
     /// Calls `plugin` instead, which must want what the one before it wanted.
     pub fn swap(&mut self, plugin: Arc<Plugin>) {
         self.room = plugin.make_room();
-        self.worker.reconciler().replace(plugin.clone());
+        self.worker.replace(plugin.clone());
         self.plugin = plugin;
     }
 
     /// Waits until everything that the plugin watches has been seen as the server had it at `wanted`: whatever
     /// another host had written for the plugin by then.
     pub async fn barrier(&self, wanted: Instant) {
-        let shares = self.view.all_shares();
+        let shares = self.kinds.iter().flat_map(|kind| kind.view.all_shares());
+        let shares: Vec<_> = shares.collect();
         join_all(shares.iter().map(|share| share.barrier_of(wanted))).await;
     }
 
-    /// Waits until the primary kind is served as something else, so that another one is needed.
+    /// Waits until a primary kind is served as something else, so that another controller is needed.
     pub async fn moved(&self) {
-        self.watches.moved().await;
+        moved(&self.kinds).await;
     }
 
     /// Begins to make passes.
     pub fn start(self) -> Controller {
         let Self {
             plugin,
-            view,
             worker,
             queue,
-            handle,
+            kinds,
             handles,
             cancel,
-            watches,
             room,
             resync,
             seams,
@@ -242,17 +250,12 @@ impl Prepared {
         plugin.take_over();
         worker.weigh_events(&plugin);
         drop(room);
-        let backlog: Weak<dyn Backlog> = Arc::<WorkQueue>::downgrade(&queue);
-        handle.meters.waits_in(backlog);
-        let workers = u64::try_from(plugin.limits().concurrency).unwrap_or(0);
-        handle.meters.max_concurrent.set(workers);
-        handle.meters.custom_metrics.clear();
-        handle.forget();
+        worker.takes_over(&plugin);
         // In this order: what changes meanwhile is in the queue for that, or is in the stores.
         queue.open();
-        view.rerun_all(&WakeReason::Listed);
+        worker.rerun_all(&WakeReason::Listed);
         // Anyone who finds it finds its keys in the queue.
-        handles.set(&plugin.name, &handle);
+        handles.set(&plugin.name, kinds.iter().map(|kind| &kind.handle));
         let workers = (0..plugin.limits().concurrency).map(|_| {
             let worker = worker.clone();
             seams.spawn.task(async move { worker.run().await })
@@ -260,36 +263,67 @@ impl Prepared {
         let workers = workers.collect();
         let resync = seams
             .spawn
-            .task(resync_on(view.clone(), resync, seams.clone()));
-        let objects = view.objects();
+            .task(resync_on(worker.clone(), resync, seams.clone()));
+        let objects: usize = kinds.iter().map(|kind| kind.view.objects()).sum();
         tracing::info!(
             plugin = &*plugin.name,
             objects,
             "all lists are in: reconciling"
         );
         Controller {
-            view,
             worker,
             queue,
+            kinds,
             cancel,
             workers,
             _resync: resync,
-            handle,
-            watches,
         }
     }
 }
 
+/// Begins to watch for one primary kind, and returns after the first list of everything that is watched for it.
+async fn watch_kind(
+    parts: &ControllerParts,
+    kind: u8,
+    (watch, primary): (&PrimaryWatch, &Resource),
+    queue: &Arc<WorkQueue>,
+) -> (Arc<View>, Watches) {
+    let plugin = &parts.plugin;
+    let description = &plugin.description;
+    let watch_spec = description.watch_spec(&plugin.name, watch, primary.clone());
+    let queue = Arc::new(KindQueue {
+        queue: queue.clone(),
+        kind,
+    });
+    let view = Arc::new(View::new(watch_spec, queue, plugin.account()));
+    let means = WatchDependencies {
+        informers: &parts.informers,
+        discovery: &parts.discovery,
+        seams: &parts.seams,
+    };
+    let watches = Watches::start(plugin, &parts.grants, (watch, primary), means, &view).await;
+    bug!(ListsAreNotWaitedFor, watches.synced().await, ());
+    (view, watches)
+}
+
+/// Waits until one of the `kinds` is served as something else.
+async fn moved(kinds: &[WatchedKind]) {
+    if kinds.is_empty() {
+        return std::future::pending().await;
+    }
+    select_all(kinds.iter().map(|kind| Box::pin(kind.watches.moved()))).await;
+}
+
 /// Runs every key again from time to time, low: whatever was missed is made good. Plugins do it at
 /// different times.
-async fn resync_on(view: Arc<View>, resync: Duration, seams: Seams) {
+async fn resync_on(worker: Arc<Worker>, resync: Duration, seams: Seams) {
     loop {
         let early = resync.mul_f64(1.0 - SPREAD);
         seams
             .clock
             .sleep(seams.rng.spread(early, 2.0 * SPREAD))
             .await;
-        view.rerun_all(&WakeReason::Resync);
+        worker.rerun_all(&WakeReason::Resync);
     }
 }
 
@@ -304,12 +338,12 @@ impl Controller {
 
     /// How many primaries wait for the plugin's `finalize` before they can go.
     pub fn finalizers(&self) -> usize {
-        self.view.finalizers()
+        self.kinds.iter().map(|kind| kind.view.finalizers()).sum()
     }
 
-    /// Waits until the primary kind is served as something else, so that another controller is needed.
+    /// Waits until a primary kind is served as something else, so that another controller is needed.
     pub async fn moved(&self) {
-        self.watches.moved().await;
+        moved(&self.kinds).await;
     }
 
     /// Hands out no more keys.
@@ -334,6 +368,6 @@ impl Controller {
             // A worker that panicked has ended too.
             let _ = worker.await;
         }
-        self.handle.forget();
+        self.worker.forget_passes();
     }
 }

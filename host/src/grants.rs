@@ -238,7 +238,8 @@ pub enum Scope {
 }
 
 impl Scope {
-    fn union(self, other: Self) -> Self {
+    /// What either of the two covers.
+    pub(crate) fn union(self, other: Self) -> Self {
         match (self, other) {
             (Self::All, _) | (_, Self::All) => Self::All,
             (Self::Namespaces(mut names), Self::Namespaces(more)) => {

@@ -9,6 +9,7 @@ mod custom_metrics;
 mod failure;
 mod families;
 mod history;
+mod pass_metrics;
 mod plugin_metrics;
 mod process;
 mod stores;
@@ -27,8 +28,11 @@ use prometheus_client::registry::Registry;
 
 pub use failure::FailureKind;
 pub use history::{Interval, STEP};
+pub(crate) use pass_metrics::PassMetrics;
 pub(crate) use plugin_metrics::Backlog;
-pub use plugin_metrics::{NotRunning, PluginMetrics, PluginStage, QueueDepth, RunningVersion};
+pub use plugin_metrics::{
+    NotRunning, PluginMetrics, PluginStage, QueueDepth, ReconciledKind, RunningVersion,
+};
 
 use crate::api::Requests;
 use crate::informer::Informers;

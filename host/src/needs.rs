@@ -9,4 +9,4 @@ pub use problems::{GrantProblem, PrimaryKind};
 pub use readiness::{Readiness, lacks};
 pub use wanted::{CoverageQuery, wanted};
 
-use problems::find as problems;
+use problems::{find as problems, has_namespaces};

@@ -90,10 +90,19 @@ async fn roles(
     let description = component(describe, plugin).await;
     let description = description.map_err(|problem| vec![problem])?;
     let of_plugin = |problem: String| format!("{file}: plugin {name}: {problem}");
-    let plural = primary::plural(&description, &plugin.grants);
-    let plural = plural.unwrap_or_else(|_| description.likely_plural());
+    let primaries = description.primaries.iter();
+    let plurals: Vec<(&str, String)> = primaries
+        .map(|primary| {
+            let plural = primary::plural(&description, primary, &plugin.grants);
+            let plural = plural.unwrap_or_else(|_| description.likely_plural(primary));
+            (primary.group(), plural)
+        })
+        .collect();
+    let known = plurals
+        .iter()
+        .map(|(group, plural)| PrimaryKind::known(group, plural));
     let places = CoverageQuery {
-        primary: PrimaryKind::known(description.group(), &plural),
+        primaries: known.collect(),
         is_cluster_scoped: &is_cluster_scoped,
     };
     let readiness = Readiness::of(&description, &plugin.grants, &places);
@@ -107,16 +116,18 @@ async fn roles(
     if let Some(lack) = readiness.lack(advice) {
         return Err(vec![format!("{file}: plugin {name} {lack}")]);
     }
-    let primary =
-        primary::find(&description, &plugin.grants).map_err(|problem| vec![of_plugin(problem)])?;
+    let primaries = description.primaries.iter();
+    let found = primaries.map(|primary| primary::find(&description, primary, &plugin.grants));
+    let found: Result<Vec<_>, _> = found.collect();
+    let primaries = found.map_err(|problem| vec![of_plugin(problem)])?;
     let line = |index| line_of_grant(&candidate.text, name, index);
     let (refused, notes) = readiness.problems_told(line);
     if !refused.is_empty() {
         return Err(refused.into_iter().map(of_plugin).collect());
     }
     let notes = notes.into_iter().map(of_plugin).collect();
-    let rules = rules::rules(&plugin.grants, &primary);
-    let powers = rules::powers(&plugin.grants, &primary);
+    let rules = rules::rules(&plugin.grants, &primaries);
+    let powers = rules::powers(&plugin.grants, &primaries);
     let file = clean(&file, PATH);
     Ok((objects::roles(name, &file, rules, &powers, account), notes))
 }

@@ -2,7 +2,9 @@
 
 use std::marker::PhantomData;
 
-use crate::answer::Failure;
+use serde::Deserialize;
+
+use crate::answer::{Action, Failure, Progress};
 use crate::bindings::exports::windlass::plugin::controller::Guest;
 use crate::bindings::windlass::plugin::types as wit;
 use crate::host::Host;
@@ -16,74 +18,165 @@ pub trait Package {
     const VERSION: &'static str;
 }
 
-/// The component that a reconciler and its package make.
-pub struct Adapter<R, P>(PhantomData<(R, P)>);
+/// The component that reconcilers and their package make.
+pub struct Adapter<K, P>(PhantomData<(K, P)>);
 
-impl<R: Reconciler, P: Package> Guest for Adapter<R, P> {
+/// Reconcilers, one for each kind: [`export!`](crate::export) makes a list of them, [`And`] after [`And`].
+#[doc(hidden)]
+pub trait Reconcilers {
+    /// How many there are.
+    const COUNT: usize;
+
+    /// What they say about themselves: kinds, needs and definitions.
+    fn describe(description: &mut wit::Description);
+
+    /// Calls `reconcile` of the one for the kind of the object; without a kind, of the first one.
+    fn reconcile(kind: Option<&TypeMeta>, request: &wit::Request) -> Result<Action, Failure>;
+
+    /// Calls `finalize` of the one for the kind of the object; without a kind, of the first one.
+    fn finalize(kind: Option<&TypeMeta>, request: &wit::Request) -> Result<Progress, Failure>;
+}
+
+/// A reconciler, and the others.
+#[doc(hidden)]
+pub struct And<R, Others>(PhantomData<(R, Others)>);
+
+/// The kind of an object.
+#[doc(hidden)]
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TypeMeta {
+    api_version: String,
+    kind: String,
+}
+
+impl TypeMeta {
+    /// The kind of the object in `request`, if there are several.
+    fn of<K: Reconcilers>(request: &wit::Request) -> Result<Option<Self>, Failure> {
+        if K::COUNT == 1 {
+            return Ok(None);
+        }
+        Ok(Some(serde_json::from_str(&request.object)?))
+    }
+
+    fn is(&self, (api_version, kind): (&str, &str)) -> bool {
+        (&*self.api_version, &*self.kind) == (api_version, kind)
+    }
+}
+
+impl Reconcilers for () {
+    const COUNT: usize = 0;
+
+    fn describe(_: &mut wit::Description) {}
+
+    fn reconcile(kind: Option<&TypeMeta>, _: &wit::Request) -> Result<Action, Failure> {
+        Err(nobody(kind))
+    }
+
+    fn finalize(kind: Option<&TypeMeta>, _: &wit::Request) -> Result<Progress, Failure> {
+        Err(nobody(kind))
+    }
+}
+
+fn nobody(kind: Option<&TypeMeta>) -> Failure {
+    let kind = kind.map_or(String::new(), |it| {
+        format!("{} of {}", it.kind, it.api_version)
+    });
+    Failure::Terminal(format!("the plugin does not reconcile {kind}"))
+}
+
+impl<R: Reconciler, Others: Reconcilers> Reconcilers for And<R, Others> {
+    const COUNT: usize = 1 + Others::COUNT;
+
+    fn describe(description: &mut wit::Description) {
+        let needs = all_needs::<R>().into_rules().map(Into::into);
+        description.primaries.push(watch::<R>());
+        description.needs.extend(needs);
+        let crds = R::CRDS.iter().map(|&crd| crd.to_owned());
+        description.crds.extend(crds);
+        Others::describe(description);
+    }
+
+    fn reconcile(kind: Option<&TypeMeta>, request: &wit::Request) -> Result<Action, Failure> {
+        if kind.is_some_and(|kind| !kind.is(R::WATCHES)) {
+            return Others::reconcile(kind, request);
+        }
+        let host = Host {
+            attempt: request.attempt,
+        };
+        R::default().reconcile(&serde_json::from_str(&request.object)?, &host)
+    }
+
+    fn finalize(kind: Option<&TypeMeta>, request: &wit::Request) -> Result<Progress, Failure> {
+        if kind.is_some_and(|kind| !kind.is(R::WATCHES)) {
+            return Others::finalize(kind, request);
+        }
+        let Some(finalize) = R::FINALIZE else {
+            return Ok(Progress::Done);
+        };
+        let host = Host {
+            attempt: request.attempt,
+        };
+        let object = serde_json::from_str(&request.object)?;
+        finalize(&R::default(), &object, &host)
+    }
+}
+
+impl<K: Reconcilers, P: Package> Guest for Adapter<K, P> {
     fn describe() -> wit::Description {
-        describe::<R>(P::NAME, P::VERSION)
+        describe::<K>(P::NAME, P::VERSION)
     }
 
     fn reconcile(request: wit::Request) -> Result<wit::Action, wit::Failure> {
-        let run = || -> Result<_, Failure> {
-            let host = Host {
-                attempt: request.attempt,
-            };
-            R::default().reconcile(&serde_json::from_str(&request.object)?, &host)
-        };
+        let run = || K::reconcile(TypeMeta::of::<K>(&request)?.as_ref(), &request);
         run().map(Into::into).map_err(Into::into)
     }
 
     fn finalize(request: wit::Request) -> Result<wit::Progress, wit::Failure> {
-        let Some(finalize) = R::FINALIZE else {
-            return Ok(wit::Progress::Done);
-        };
-        let run = || -> Result<_, Failure> {
-            let host = Host {
-                attempt: request.attempt,
-            };
-            finalize(
-                &R::default(),
-                &serde_json::from_str(&request.object)?,
-                &host,
-            )
-        };
+        let run = || K::finalize(TypeMeta::of::<K>(&request)?.as_ref(), &request);
         run().map(Into::into).map_err(Into::into)
     }
 }
 
-/// What `R` says about itself.
-fn describe<R: Reconciler>(name: &str, version: &str) -> wit::Description {
-    let (api_version, kind) = R::WATCHES;
-    let watch = R::watch();
-    wit::Description {
+/// What `K` says about itself.
+fn describe<K: Reconcilers>(name: &str, version: &str) -> wit::Description {
+    let mut description = wit::Description {
         name: name.to_owned(),
         version: version.to_owned(),
-        primaries: vec![wit::Watch {
-            api_version: api_version.to_owned(),
-            kind: kind.to_owned(),
-            label_selector: watch.label_selector,
-            field_selector: watch.field_selector,
-            trigger: if watch.spec_changes_only {
-                wit::Trigger::SpecChange
-            } else {
-                wit::Trigger::AnyChange
-            },
-            fields: watch.fields,
-            finalizes: match R::FINALIZE {
-                Some(_) => wit::Finalizes::Always,
-                None => wit::Finalizes::Never,
-            },
-        }],
-        needs: all_needs::<R>().into_rules().map(Into::into).collect(),
-        crds: R::CRDS.iter().map(|&crd| crd.to_owned()).collect(),
+        primaries: Vec::new(),
+        needs: Vec::new(),
+        crds: Vec::new(),
+    };
+    K::describe(&mut description);
+    description
+}
+
+/// Which objects `R` reconciles.
+fn watch<R: Reconciler>() -> wit::Watch {
+    let (api_version, kind) = R::WATCHES;
+    let watch = R::watch();
+    wit::Watch {
+        api_version: api_version.to_owned(),
+        kind: kind.to_owned(),
+        label_selector: watch.label_selector,
+        field_selector: watch.field_selector,
+        trigger: if watch.spec_changes_only {
+            wit::Trigger::SpecChange
+        } else {
+            wit::Trigger::AnyChange
+        },
+        fields: watch.fields,
+        finalizes: match R::FINALIZE {
+            Some(_) => wit::Finalizes::Always,
+            None => wit::Finalizes::Never,
+        },
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Action, Cluster, Needs, Object, Progress, manage};
+    use crate::{Cluster, Needs, Object, manage};
 
     #[derive(Default)]
     struct Rests;
@@ -123,10 +216,10 @@ mod tests {
             let line = |rule: &wit::Rule| rule.resources.join(" ") + ": " + &rule.verbs.join(" ");
             description.needs.iter().map(line).collect()
         };
-        let rests = describe::<Rests>("rests", "1.0.0");
+        let rests = describe::<And<Rests, ()>>("rests", "1.0.0");
         assert_eq!(needs(&rests), ["policies: get list watch"]);
         assert_eq!(rests.primaries[0].finalizes, wit::Finalizes::Never);
-        let cleans = describe::<Cleans>("cleans", "1.0.0");
+        let cleans = describe::<And<Cleans, ()>>("cleans", "1.0.0");
         assert_eq!(
             needs(&cleans),
             [
@@ -140,7 +233,54 @@ mod tests {
 
     #[test]
     fn definitions_are_carried_as_they_are_written() {
-        assert!(describe::<Rests>("rests", "1.0.0").crds.is_empty());
-        assert_eq!(describe::<Cleans>("cleans", "1.0.0").crds, Cleans::CRDS);
+        assert!(describe::<And<Rests, ()>>("rests", "1.0.0").crds.is_empty());
+        assert_eq!(
+            describe::<And<Cleans, ()>>("cleans", "1.0.0").crds,
+            Cleans::CRDS
+        );
+    }
+
+    #[derive(Default)]
+    struct Waits;
+
+    impl Reconciler for Waits {
+        const WATCHES: (&'static str, &'static str) = ("v1", "ConfigMap");
+        type Object = serde_json::Value;
+
+        fn reconcile(&self, _: &Self::Object, _: &dyn Cluster) -> Result<Action, Failure> {
+            Ok(Action::RequeueAfter(std::time::Duration::from_secs(1)))
+        }
+    }
+
+    #[test]
+    fn of_several_reconcilers_the_one_for_the_kind_is_called() {
+        type Both = And<Cleans, And<Waits, ()>>;
+        let described = describe::<Both>("both", "1.0.0");
+        let kinds = described.primaries.iter().map(|it| &*it.kind);
+        assert_eq!(kinds.collect::<Vec<_>>(), ["Policy", "ConfigMap"]);
+        assert_eq!(described.needs.len(), 4, "{:?}", described.needs);
+        let request = |api_version: &str, kind: &str| wit::Request {
+            object: format!(
+                r#"{{"apiVersion":"{api_version}","kind":"{kind}","metadata":{{"name":"a"}},"spec":{{}}}}"#
+            ),
+            attempt: 0,
+        };
+        struct Named;
+        impl Package for Named {
+            const NAME: &'static str = "both";
+            const VERSION: &'static str = "1.0.0";
+        }
+        type Component = Adapter<Both, Named>;
+        let policy = request("x.dev/v1", "Policy");
+        let map = request("v1", "ConfigMap");
+        let of = |request: &wit::Request| Component::reconcile(request.clone());
+        assert!(matches!(of(&policy), Ok(wit::Action::AwaitChange)));
+        assert!(matches!(of(&map), Ok(wit::Action::RequeueAfter(1000))));
+        assert!(matches!(Component::finalize(map), Ok(wit::Progress::Done)));
+        let other = of(&request("y.dev/v1", "Policy")).unwrap_err();
+        let wit::Failure::Terminal(text) = other else {
+            panic!("{other:?}");
+        };
+        assert_eq!(text, "the plugin does not reconcile Policy of y.dev/v1");
     }
 }

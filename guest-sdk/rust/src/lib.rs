@@ -33,6 +33,8 @@
 //! [`Failure`]. [`Adapter`] and [`export!`] make it a component. The host tracks what a call reads through the cluster:
 //! when that changes, it calls `reconcile` again. Nothing else is kept between calls.
 //!
+//! - If the plugin reconciles several kinds, write a [`Reconciler`] for each, and name them all:
+//!   `export!(Orders, Invoices)`.
 //! - If the plugin writes the status of its object, set `const WRITES_STATUS: bool = true`.
 //! - If the component carries the CustomResourceDefinition of its kind, name the text in `CRDS`.
 //!
@@ -64,6 +66,8 @@ mod selector;
 pub mod testing;
 
 pub use adapter::{Adapter, Package};
+#[doc(hidden)]
+pub use adapter::{And, Reconcilers};
 pub use answer::{Action, Failure, Progress};
 pub use cluster::Cluster;
 pub use condition::Condition;
@@ -79,10 +83,15 @@ pub use reconciler::{Finalize, Reconciler, Watch};
 pub use report::{Event, Level, Measure, Metric, Severity};
 pub use selector::{BadSelector, LabelSelector};
 
-/// Exports `$reconciler` as this component's controller, under the package's name and version.
+/// Exports a reconciler as this component's controller, under the package's name and version; or several, each for a
+/// kind of its own: `export!(Orders, Invoices)`.
 #[macro_export]
 macro_rules! export {
-    ($reconciler:ty) => {
+    (@list) => { () };
+    (@list $first:ty $(, $other:ty)*) => {
+        $crate::And<$first, $crate::export!(@list $($other),*)>
+    };
+    ($($reconciler:ty),+ $(,)?) => {
         // Component export names are not valid symbols for a native linker, and
         // plugins must stay testable with plain `cargo test`.
         #[cfg(target_family = "wasm")]
@@ -92,7 +101,7 @@ macro_rules! export {
                 const NAME: &'static str = env!("CARGO_PKG_NAME");
                 const VERSION: &'static str = env!("CARGO_PKG_VERSION");
             }
-            type Component = $crate::Adapter<$reconciler, Package>;
+            type Component = $crate::Adapter<$crate::export!(@list $($reconciler),+), Package>;
     $crate::bindings::export_component!(Component with_types_in $crate::bindings);
         };
     };

@@ -14,7 +14,7 @@ use windlass_host::flags::OutputFormat;
 use windlass_host::grants::split_subresource;
 use windlass_host::manifest::Limits;
 use windlass_host::object::Fields;
-use windlass_host::plugin::{Describe, Description};
+use windlass_host::plugin::{Describe, Description, PrimaryWatch};
 use windlass_host::seams::Seams;
 use windlass_host::source::read_file;
 use windlass_host::text::clean;
@@ -46,7 +46,7 @@ struct Inspection {
     version: String,
     digest: String,
     bytes: usize,
-    primary: Primary,
+    primaries: Vec<Primary>,
     needs: Vec<Need>,
 }
 
@@ -118,15 +118,7 @@ impl Inspection {
             version: description.version.clone(),
             digest,
             bytes,
-            primary: Primary {
-                api_version: clean(&description.api_version, TEXT),
-                kind: clean(&description.kind, TEXT),
-                label_selector: description.label_selector.clone(),
-                field_selector: description.field_selector.clone(),
-                spec_change_only: description.spec_change_only,
-                declares_fields: description.fields != Fields::default(),
-                finalizes: description.finalizes,
-            },
+            primaries: description.primaries.iter().map(Primary::of).collect(),
             needs: needs.collect(),
         }
     }
@@ -136,7 +128,9 @@ impl Inspection {
         let name = format!("{} {}", self.name, self.version);
         let kib = self.bytes.div_ceil(1024);
         put(&mut out, &format!("{name}   {kib} KiB   {}", self.digest));
-        self.primary.put(&mut out);
+        for primary in &self.primaries {
+            primary.put(&mut out);
+        }
         let mut head = "NEEDS";
         for need in &self.needs {
             let (plural, subresource) = split_subresource(&need.resource);
@@ -165,6 +159,18 @@ impl Inspection {
 }
 
 impl Primary {
+    fn of(watch: &PrimaryWatch) -> Self {
+        Self {
+            api_version: clean(&watch.api_version, TEXT),
+            kind: clean(&watch.kind, TEXT),
+            label_selector: watch.label_selector.clone(),
+            field_selector: watch.field_selector.clone(),
+            spec_change_only: watch.spec_change_only,
+            declares_fields: watch.fields != Fields::default(),
+            finalizes: watch.finalizes,
+        }
+    }
+
     /// Writes which objects it is, and how they are reconciled.
     fn put(&self, out: &mut String) {
         let Self {

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use askama::Template;
 
-use crate::api::group_of;
 use crate::status::{GrantStatus, KeyStatus, PluginDetails, PluginStatus, Status, Warning};
 use crate::text::{format_duration, mebibytes};
 use crate::why::{Explanation, text};
@@ -45,7 +44,7 @@ struct Why<'a> {
 /// A plugin, as its row shows it.
 struct PluginRow<'a> {
     plugin: &'a PluginStatus,
-    kind: &'a str,
+    kind: String,
     version: &'a str,
     digest: &'a str,
     oldest: String,
@@ -95,13 +94,9 @@ pub(super) fn overview(status: &Status) -> askama::Result<String> {
 /// One plugin.
 pub(super) fn plugin(details: &PluginDetails) -> askama::Result<String> {
     let status = &details.status;
-    let reconciles = (
-        status.reconciles_api_version.as_deref().unwrap_or_default(),
-        status.reconciles.as_deref().unwrap_or_default(),
-    );
     let section = |head, keys: &[KeyStatus]| KeySection {
         head,
-        keys: keys.iter().map(|key| key_row(reconciles, key)).collect(),
+        keys: keys.iter().map(key_row).collect(),
     };
     let limit = status
         .memory_limit
@@ -137,7 +132,7 @@ fn row(plugin: &PluginStatus) -> PluginRow<'_> {
     let cpu = Duration::try_from_secs_f64(plugin.cpu_seconds).unwrap_or_default();
     PluginRow {
         plugin,
-        kind: plugin.reconciles.as_deref().unwrap_or("<none>"),
+        kind: plugin.kinds(),
         version: plugin.version.as_deref().unwrap_or("<none>"),
         digest: plugin.digest.as_deref().unwrap_or_default(),
         oldest: format_duration(Duration::from_millis(plugin.oldest_ms)),
@@ -149,19 +144,9 @@ fn row(plugin: &PluginStatus) -> PluginRow<'_> {
     }
 }
 
-fn key_row((api_version, kind): (&str, &str), key: &KeyStatus) -> KeyRow {
-    let dotted = match group_of(api_version) {
-        "" => kind.to_owned(),
-        group => format!("{kind}.{group}"),
-    };
-    let namespace = key.namespace.as_deref().unwrap_or_default();
-    let query: String = form_urlencoded::Serializer::new(String::new())
-        .append_pair("kind", &dotted)
-        .append_pair("namespace", namespace)
-        .append_pair("name", &key.name)
-        .finish();
+fn key_row(key: &KeyStatus) -> KeyRow {
     KeyRow {
-        link: format!("/why?{query}"),
+        link: format!("/why?{}", key.query()),
         object: key.to_string(),
         took: format_duration(Duration::from_micros(key.took_us)),
         failures: match key.failures {
@@ -191,6 +176,7 @@ fn points(steps: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::ReconciledKind;
     use crate::object::ObjectRef;
     use crate::status::Passes;
 
@@ -211,7 +197,10 @@ mod tests {
             state: "refused".into(),
             message: Some(EVIL.into()),
             version: Some(EVIL.into()),
-            reconciles: Some(EVIL.into()),
+            reconciles: vec![ReconciledKind {
+                api_version: EVIL.into(),
+                kind: EVIL.into(),
+            }],
             warnings: vec![Warning {
                 reason: EVIL.into(),
                 message: EVIL.into(),
@@ -232,6 +221,8 @@ mod tests {
             plugins: vec![plugin.clone()],
         };
         let key = KeyStatus {
+            api_version: EVIL.into(),
+            kind: EVIL.into(),
             namespace: Some("n".into()),
             name: EVIL.into(),
             took_us: 0,

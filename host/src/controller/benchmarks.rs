@@ -22,7 +22,7 @@ pub(crate) fn queue(depth: usize) -> Scene {
     let (queue, wakeups) = waiting(depth.saturating_sub(1), STEPS);
     Scene::new(STEPS, move || {
         for wakeup in wakeups {
-            queue.add(wakeup);
+            queue.add(0, wakeup);
             if let Some(Some(taken)) = queue.take().now_or_never() {
                 queue.done(&taken);
             }
@@ -79,7 +79,7 @@ fn waiting(depth: usize, others: usize) -> (WorkQueue, Vec<Enqueue>) {
     wakeups
         .by_ref()
         .take(depth)
-        .for_each(|wakeup| queue.add(wakeup));
+        .for_each(|wakeup| queue.add(0, wakeup));
     let others = wakeups.collect();
     (queue, others)
 }

@@ -2,12 +2,12 @@
 
 use super::reconcile::{Done, Pass, PassError};
 use super::record::Record;
-use crate::metrics::PluginMetrics;
+use crate::metrics::{PassMetrics, PluginMetrics};
 use crate::plugin::{CallError, Failure};
 
-/// Counts a pass that has ended.
-pub(super) fn count(meters: &PluginMetrics, pass: &Pass, record: &Record) {
-    meters.time.observe(record.took.as_secs_f64());
+/// Counts a pass that has ended, one of the `passes` over its kind.
+pub(super) fn count(meters: &PluginMetrics, passes: &PassMetrics, pass: &Pass, record: &Record) {
+    passes.time.observe(record.took.as_secs_f64());
     meters.cpu.inc_by(record.cpu.as_secs_f64());
     meters.requests.inc_by(record.requests.into());
     let memory = u64::try_from(record.memory).unwrap_or(u64::MAX);
@@ -17,22 +17,22 @@ pub(super) fn count(meters: &PluginMetrics, pass: &Pass, record: &Record) {
     let error = match &pass.outcome {
         Ok(done) => {
             let result = match done {
-                Done::Rest => &meters.success,
-                Done::Again => &meters.requeue,
-                Done::After(_) => &meters.requeue_after,
+                Done::Rest => &passes.success,
+                Done::Again => &passes.requeue,
+                Done::After(_) => &passes.requeue_after,
             };
             result.inc();
             return;
         }
         Err(error) => error,
     };
-    meters.error.inc();
+    passes.error.inc();
     meters.failed(error.kind());
     match error {
-        PassError::Call(CallError::Failed(Failure::Terminal(_))) => meters.terminal.inc(),
-        PassError::Call(CallError::Trapped(_)) => meters.panics.inc(),
+        PassError::Call(CallError::Failed(Failure::Terminal(_))) => passes.terminal.inc(),
+        PassError::Call(CallError::Trapped(_)) => passes.panics.inc(),
         PassError::Call(CallError::DeadlineExceeded { .. } | CallError::CpuExceeded(_)) => {
-            meters.timeouts.inc()
+            passes.timeouts.inc()
         }
         PassError::Call(
             CallError::Failed(Failure::Transient(_)) | CallError::Host(_) | CallError::Stopped,

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::record::{PassOutcome, Record};
-use crate::object::Key;
+use super::record::{PassOutcome, PrimaryKey, Record};
 
 /// So many bytes of records are kept, as estimated.
 const BYTES: usize = 1 << 20;
@@ -17,7 +16,7 @@ const BYTES: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Failing {
     /// Which one.
-    pub key: Key,
+    pub primary: PrimaryKey,
     /// When the first of its failures in a row was.
     pub since: Timestamp,
     /// How many there were in a row.
@@ -34,7 +33,7 @@ pub struct FailureSummary {
     /// Of those, the ones that only a change can fix.
     pub terminal: usize,
     /// One of those.
-    pub for_good: Option<Key>,
+    pub for_good: Option<PrimaryKey>,
     /// The one that failed most often in a row, and is tried again.
     pub worst: Option<Failing>,
 }
@@ -42,13 +41,13 @@ pub struct FailureSummary {
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct FailureTracker {
-    keys: BTreeMap<Key, FailingEntry>,
+    keys: BTreeMap<PrimaryKey, FailingEntry>,
     /// By when they failed.
     records: BTreeMap<u64, (Arc<Record>, usize)>,
     bytes: usize,
     next: u64,
     terminal: usize,
-    worst: Option<Key>,
+    worst: Option<PrimaryKey>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +65,7 @@ impl FailureTracker {
         if matches!(record.outcome, PassOutcome::STOPPED | PassOutcome::Again) {
             return;
         }
-        let before = self.take(&record.key);
+        let before = self.take(&record.primary);
         if record.error.is_none() {
             return;
         }
@@ -79,10 +78,10 @@ impl FailureTracker {
             number,
         };
         self.terminal += usize::from(entry.terminal);
-        self.keys.insert(record.key.clone(), entry);
+        self.keys.insert(record.primary.clone(), entry);
         let worst = self.worst.as_ref().and_then(|worst| self.keys.get(worst));
         if !entry.terminal && worst.is_none_or(|worst| worst.times <= entry.times) {
-            self.worst = Some(record.key.clone());
+            self.worst = Some(record.primary.clone());
         }
         self.records.insert(number, (record.clone(), bytes));
         self.bytes += bytes;
@@ -93,7 +92,7 @@ impl FailureTracker {
     }
 
     /// The key is gone, or its failures are.
-    fn take(&mut self, key: &Key) -> Option<FailingEntry> {
+    fn take(&mut self, key: &PrimaryKey) -> Option<FailingEntry> {
         let entry = self.keys.remove(key)?;
         self.terminal -= usize::from(entry.terminal);
         if self.worst.as_ref() == Some(key) {
@@ -106,7 +105,7 @@ impl FailureTracker {
     }
 
     /// The key is gone.
-    pub(super) fn forget(&mut self, key: &Key) {
+    pub(super) fn forget(&mut self, key: &PrimaryKey) {
         self.take(key);
     }
 
@@ -116,7 +115,7 @@ impl FailureTracker {
     }
 
     /// One of them.
-    pub(super) fn get(&self, key: &Key) -> Option<Failing> {
+    pub(super) fn get(&self, key: &PrimaryKey) -> Option<Failing> {
         let (key, entry) = self.keys.get_key_value(key)?;
         Some(self.failing(key, *entry))
     }
@@ -124,7 +123,7 @@ impl FailureTracker {
     /// The newest that are known, the newest first.
     pub(super) fn newest(&self, most: usize) -> Vec<Failing> {
         let records = self.records.values().rev().take(most);
-        let newest = records.filter_map(|(record, _)| self.get(&record.key));
+        let newest = records.filter_map(|(record, _)| self.get(&record.primary));
         newest.collect()
     }
 
@@ -141,10 +140,10 @@ impl FailureTracker {
         }
     }
 
-    fn failing(&self, key: &Key, entry: FailingEntry) -> Failing {
+    fn failing(&self, key: &PrimaryKey, entry: FailingEntry) -> Failing {
         let record = self.records.get(&entry.number);
         Failing {
-            key: key.clone(),
+            primary: key.clone(),
             since: entry.since,
             times: entry.times,
             record: record.map(|(record, _)| record.clone()),
@@ -158,8 +157,8 @@ mod tests {
     use crate::metrics::FailureKind;
     use crate::plugin::CallFailure;
 
-    fn key(name: &str) -> Key {
-        Key::new(None, name)
+    fn key(name: &str) -> PrimaryKey {
+        PrimaryKey::greeting(None, name)
     }
 
     const REST: PassOutcome = PassOutcome::Rest;
@@ -169,7 +168,7 @@ mod tests {
     fn pass(name: &str, outcome: PassOutcome) -> Arc<Record> {
         let well = matches!(outcome, REST | AGAIN);
         Arc::new(Record {
-            key: key(name),
+            primary: key(name),
             outcome,
             error: (!well).then(|| "no luck".into()),
             ..Record::settled()
@@ -222,11 +221,11 @@ mod tests {
         passes.extend([("b", TRANSIENT); 2]);
         passes.extend([("c", PassOutcome::TERMINAL); 9]);
         let worst = after(&passes).trouble().worst.unwrap();
-        assert_eq!((&*worst.key.name, worst.times), ("a", 3));
+        assert_eq!((&*worst.primary.key.name, worst.times), ("a", 3));
         passes.push(("a", REST));
         passes.push(("b", TRANSIENT));
         let worst = after(&passes).trouble().worst.unwrap();
-        assert_eq!((&*worst.key.name, worst.times), ("b", 3));
+        assert_eq!((&*worst.primary.key.name, worst.times), ("b", 3));
     }
 
     #[test]
@@ -245,7 +244,7 @@ mod tests {
             "its record is gone"
         );
         let newest = ledger.newest(50);
-        assert_eq!((newest.len(), &*newest[0].key.name), (10, "99"));
+        assert_eq!((newest.len(), &*newest[0].primary.key.name), (10, "99"));
         assert!(
             ledger
                 .get(&key("5"))

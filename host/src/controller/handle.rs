@@ -9,15 +9,15 @@ use parking_lot::Mutex;
 
 use super::backoff::Revision;
 use super::object_state::{CacheState, Children, Hold, ObjectState, QueuePosition};
-use super::record::Records;
-use super::work::WorkQueue;
+use super::record::{PrimaryKey, Records};
+use super::work::{QueueKey, WorkQueue};
 use super::worker::Worker;
 use crate::api::Resource;
 use crate::grants::{Grants, Unused};
 use crate::manifest::Limits;
 use crate::metrics::PluginMetrics;
-use crate::object::{Key, Object, manager_for, manager_of};
-use crate::plugin::Description;
+use crate::object::{Fields, Key, Object, manager_for, manager_of};
+use crate::plugin::{Description, PrimaryWatch};
 use crate::view::{View, WakeReason};
 
 /// So many passes over one object are shown.
@@ -26,9 +26,12 @@ const PASSES: usize = 20;
 /// So many children of one object are named.
 const CHILDREN: usize = 5;
 
-/// A controller, as far as one may look into it.
+/// What a controller does for one of its primary kinds, as far as one may look into it.
 pub struct ControllerHandle {
-    pub(super) primary: Resource,
+    pub(super) primary: Arc<Resource>,
+    /// Which of the plugin's kinds that is, in the order in which it names them.
+    pub(super) kind: u8,
+    pub(super) plugin: Arc<str>,
     pub(super) view: Arc<View>,
     pub(super) queue: Arc<WorkQueue>,
     pub(super) worker: Arc<Worker>,
@@ -38,13 +41,6 @@ pub struct ControllerHandle {
 }
 
 impl ControllerHandle {
-    /// What was known of its passes is of another controller, or of one that has ended.
-    pub(super) fn forget(&self) {
-        self.records.forget_failing();
-        self.meters.failing.set(0);
-        self.meters.paused.set(0);
-    }
-
     /// The kind that the plugin reconciles.
     pub fn primary(&self) -> &Resource {
         &self.primary
@@ -55,18 +51,46 @@ impl ControllerHandle {
         self.worker.description()
     }
 
-    /// What it is granted and has never used, since the host began.
-    pub fn unused(&self) -> Vec<Unused> {
+    /// What the plugin says of the kind.
+    fn watch(&self) -> Option<PrimaryWatch> {
+        let primaries = self.description().primaries;
+        primaries.into_iter().nth(usize::from(self.kind))
+    }
+
+    fn queue_key(&self, key: &Key) -> QueueKey {
+        QueueKey {
+            kind: self.kind,
+            key: key.clone(),
+        }
+    }
+
+    fn primary_key(&self, key: &Key) -> PrimaryKey {
+        PrimaryKey {
+            resource: self.primary.clone(),
+            key: key.clone(),
+        }
+    }
+
+    /// What the plugin of these `handles` is granted and has never used, since the host began.
+    pub fn unused(handles: &[Arc<Self>]) -> Vec<Unused> {
+        for handle in handles {
+            handle.note_watches();
+        }
+        let first = handles.first();
+        first.map_or_else(Vec::new, |first| first.meters.used.unused(&first.grants))
+    }
+
+    /// Notes what the host itself uses for the kind.
+    fn note_watches(&self) {
         let used = &self.meters.used;
         for resource in self.watched() {
             used.watches(&resource.group, &resource.plural);
         }
-        let Resource { group, plural, .. } = &self.primary;
+        let Resource { group, plural, .. } = &*self.primary;
         used.watches(group, plural);
-        if self.description().finalizes {
+        if self.watch().is_some_and(|watch| watch.finalizes) {
             used.add("patch", group, plural);
         }
-        used.unused(&self.grants)
     }
 
     /// What the plugin is granted.
@@ -89,13 +113,14 @@ impl ControllerHandle {
 
     /// What is known of `key`. Takes each lock for a moment, one after the other.
     pub fn state(&self, key: &Key) -> ObjectState {
-        let description = self.description();
+        let watch = self.watch();
         let cache = self.cache(key);
         let edition = match &cache {
             CacheState::There(held) | CacheState::WithFinalizer(held) => Revision::of(held),
             CacheState::NotWatched | CacheState::Absent => Revision::default(),
         };
-        let (place, paused) = self.queue.place(key);
+        let queued = self.queue_key(key);
+        let (place, paused) = self.queue.place(&queued);
         ObjectState {
             stage: self.meters.stage(),
             holder: None,
@@ -103,13 +128,15 @@ impl ControllerHandle {
             place,
             paused,
             throttled: self.meters.throttled.waits(),
-            failures: self.worker.failures(key, edition),
-            passes: self.records.of(key, PASSES),
+            failures: self.worker.failures(&queued, edition),
+            passes: self.records.of(&self.primary_key(key), PASSES),
             finalizer: self.view.finalizer().to_owned(),
-            spec_change_only: description.spec_change_only,
-            declares_fields: description.fields != crate::object::Fields::default(),
-            label_selector: description.label_selector,
-            field_selector: description.field_selector,
+            spec_change_only: watch.as_ref().is_some_and(|watch| watch.spec_change_only),
+            declares_fields: watch
+                .as_ref()
+                .is_some_and(|watch| watch.fields != Fields::default()),
+            label_selector: watch.as_ref().and_then(|it| it.label_selector.clone()),
+            field_selector: watch.and_then(|watch| watch.field_selector),
             children: Children::default(),
         }
     }
@@ -118,8 +145,7 @@ impl ControllerHandle {
     /// other objects of the kind, and watch the same kinds.
     pub fn children(&self, namespace: Option<&str>, uid: &str) -> Children {
         let watched = self.watched();
-        let plugin = &*self.worker.reconciler().cluster().plugin;
-        let managers = [manager_of(plugin), manager_for(plugin, uid)];
+        let managers = [manager_of(&self.plugin), manager_for(&self.plugin, uid)];
         let is_ours = |child: &Object| managers.iter().any(|it| child.is_written_by(it));
         let named = watched.iter().flat_map(|resource| {
             let owned = self.view.owned_by(resource, namespace, uid).into_iter();
@@ -135,7 +161,7 @@ impl ControllerHandle {
 
     /// How long until `key` runs again by itself, if it waits for its time.
     pub fn next(&self, key: &Key) -> Option<Duration> {
-        match self.queue.place(key).0 {
+        match self.queue.place(&self.queue_key(key)).0 {
             QueuePosition::Delayed(delayed) => Some(delayed.left),
             QueuePosition::Nowhere
             | QueuePosition::Waiting { .. }
@@ -145,7 +171,7 @@ impl ControllerHandle {
 
     /// Whether `key` is to run again, and is held back since it is in a hot loop.
     pub fn is_held_back(&self, key: &Key) -> bool {
-        matches!(self.queue.place(key).0, QueuePosition::Delayed(delayed) if delayed.hold == Some(Hold::HotLoop))
+        matches!(self.queue.place(&self.queue_key(key)).0, QueuePosition::Delayed(delayed) if delayed.hold == Some(Hold::HotLoop))
     }
 
     /// Waits until everything that the plugin watches has been seen as the server has it now.
@@ -154,7 +180,7 @@ impl ControllerHandle {
         join_all(shares.iter().map(|share| share.barrier())).await;
     }
 
-    /// Runs every key again: somebody wants to see it.
+    /// Runs every key of the kind again: somebody wants to see it.
     pub fn run_all(&self) {
         self.view.rerun_all(&WakeReason::Asked);
     }
@@ -175,13 +201,12 @@ impl ControllerHandle {
     pub fn namespaces_of(&self, resource: &Resource, name: &str) -> Vec<String> {
         let mut keys = self.view.keys_called(resource, name);
         // Without the plugin's finalizer, only the passes know of an object that has left the selector.
-        if keys.is_empty() && *resource == self.primary {
-            let passes = self
-                .records
-                .all()
-                .into_iter()
-                .filter(|pass| *pass.key.name == *name);
-            keys.extend(passes.map(|pass| pass.key.clone()));
+        if keys.is_empty() && *resource == *self.primary {
+            let passes = self.records.all().into_iter().filter(|pass| {
+                let primary = &pass.primary;
+                primary.resource == self.primary && *primary.key.name == *name
+            });
+            keys.extend(passes.map(|pass| pass.primary.key.clone()));
         }
         let namespaces = keys.iter().filter_map(|key| key.namespace.as_deref());
         namespaces.map(str::to_owned).collect()
@@ -204,21 +229,27 @@ impl ControllerHandle {
     }
 }
 
-/// The controllers of a host, by plugin. Clones are the same.
+/// The controllers of a host, by plugin: for each of its primary kinds, in the order in which it names them. Clones are
+/// the same.
 #[derive(Clone, Default)]
-pub struct ControllerHandles(Arc<Mutex<BTreeMap<String, Weak<ControllerHandle>>>>);
+pub struct ControllerHandles(Arc<Mutex<BTreeMap<String, Vec<Weak<ControllerHandle>>>>>);
 
 impl ControllerHandles {
     /// From now on this is the controller of `plugin`.
-    pub(super) fn set(&self, plugin: &str, handle: &Arc<ControllerHandle>) {
-        self.0
-            .lock()
-            .insert(plugin.to_owned(), Arc::downgrade(handle));
+    pub(super) fn set<'a>(
+        &self,
+        plugin: &str,
+        handles: impl Iterator<Item = &'a Arc<ControllerHandle>>,
+    ) {
+        let handles = handles.map(Arc::downgrade).collect();
+        self.0.lock().insert(plugin.to_owned(), handles);
     }
 
-    /// The controller of `plugin`, if it has one.
-    pub fn of(&self, plugin: &str) -> Option<Arc<ControllerHandle>> {
-        self.0.lock().get(plugin).and_then(Weak::upgrade)
+    /// The controller of `plugin`, for each of its primary kinds; nothing if it has none.
+    pub fn of(&self, plugin: &str) -> Vec<Arc<ControllerHandle>> {
+        let handles = self.0.lock();
+        let of_plugin = handles.get(plugin).into_iter().flatten();
+        of_plugin.filter_map(Weak::upgrade).collect()
     }
 
     /// The plugin has ended.

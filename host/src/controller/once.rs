@@ -44,9 +44,17 @@ pub enum Answer {
 }
 
 impl Prepared {
-    /// Makes a pass over `key`, which has failed `attempt` times before, if it needs `function`.
-    pub async fn once(&self, key: &Key, function: Function, attempt: u32) -> OncePass {
-        let reconciler = self.worker.reconciler();
+    /// Makes a pass over the object `key` of a kind, which has failed `attempt` times before, if it needs `function`.
+    pub async fn once(
+        &self,
+        (kind, key): (&str, &Key),
+        function: Function,
+        attempt: u32,
+    ) -> OncePass {
+        let mut reconcilers = self.worker.reconcilers().iter();
+        let Some(reconciler) = reconcilers.find(|it| it.resource().kind == kind) else {
+            return OncePass::NOT_CALLED;
+        };
         let wanted = match function {
             Function::Reconcile => Step::Reconcile,
             Function::Finalize => Step::Finalize,
@@ -68,11 +76,15 @@ impl Prepared {
                 };
             }
         }
-        OncePass {
-            answer: Answer::NotCalled,
-            wake_at: None,
-        }
+        OncePass::NOT_CALLED
     }
+}
+
+impl OncePass {
+    const NOT_CALLED: Self = Self {
+        answer: Answer::NotCalled,
+        wake_at: None,
+    };
 }
 
 async fn made(reconciler: &Reconciler, object: &crate::object::Object, attempt: u32) -> Pass {

@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use tracing::Span;
 
 use super::queue::Priority;
-use super::reconcile::Pass;
+use super::reconcile::{Pass, Reconciler};
 use super::record::{PassOutcome, Record};
 use super::work::WorkItem;
 use crate::error::Chain;
-use crate::object::{Key, Metadata};
+use crate::object::Metadata;
 use crate::plugin::cluster::Primary;
 use crate::spans;
 use crate::text::clean;
@@ -21,6 +21,8 @@ const TEXT: usize = 2 << 10;
 
 /// A pass that has been made, and what it was about.
 pub(super) struct PassRun<'a> {
+    /// Who made it.
+    pub(super) reconciler: &'a Reconciler,
     /// Why the key ran.
     pub(super) taken: &'a WorkItem,
     /// The primary as it was when the pass began.
@@ -43,10 +45,9 @@ impl PassRun<'_> {
         next: Option<Duration>,
     ) -> Record {
         let (taken, pass) = (self.taken, &self.pass);
-        let key: &Key = &taken.key;
         let error = pass.outcome.as_ref().err();
         Record {
-            key: key.clone(),
+            primary: self.reconciler.primary_key(&taken.key.key),
             uid: self.primary.uid.clone(),
             version: self.metadata.resource_version.to_string(),
             reasons: taken.reasons.clone(),

@@ -8,25 +8,31 @@ use parking_lot::RwLock;
 use serde_json::value::RawValue;
 
 use super::finalizer::{Step, next_step};
+use super::record::PrimaryKey;
 use super::settle::{FinalizerPatch, path, settle_finalizer};
 use crate::api::{ApiError, Resource};
 use crate::bugs::bug;
-use crate::metrics::FailureKind;
+use crate::metrics::{FailureKind, PassMetrics};
 use crate::object::{Key, Metadata, Object, finalizer_of};
 use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
 use crate::plugin::transcript::CallRecorder;
 use crate::plugin::{Action, CallError, Called, Cancel, CustomMetrics, Plugin, Progress, Request};
 use crate::recording::{CallOutcome, FailureRecorder, Function, Made};
 
-/// Makes passes for one plugin.
+/// The version of a plugin that runs.
+pub(super) type RunningPlugin = Arc<RwLock<Arc<Plugin>>>;
+
+/// Makes passes over the objects of one primary kind.
 pub(super) struct Reconciler {
-    /// Swapped between two passes; a pass keeps the one that it began with.
-    plugin: RwLock<Arc<Plugin>>,
+    plugin: RunningPlugin,
+    /// Which of the plugin's kinds it is, in the order in which it names them.
+    kind: u8,
     cluster: Arc<ClusterAccess>,
-    primary: Resource,
+    primary: Arc<Resource>,
     finalizer: String,
     cancel: Cancel,
     failures: Option<FailureRecorder>,
+    counts: Arc<PassMetrics>,
 }
 
 /// How a pass ended well.
@@ -91,44 +97,51 @@ pub(super) struct Pass {
 
 impl Reconciler {
     pub(super) fn new(
-        plugin: Arc<Plugin>,
+        plugin: RunningPlugin,
         cluster: Arc<ClusterAccess>,
-        primary: Resource,
+        (kind, primary): (u8, Arc<Resource>),
         cancel: Cancel,
         failures: Option<FailureRecorder>,
+        counts: Arc<PassMetrics>,
     ) -> Self {
-        let finalizer = finalizer_of(&plugin.name);
+        let finalizer = finalizer_of(&cluster.plugin);
         Self {
-            plugin: RwLock::new(plugin),
+            plugin,
+            kind,
             cluster,
             primary,
             finalizer,
             cancel,
             failures,
+            counts,
         }
     }
 
-    /// From the next pass on, `plugin` is called.
-    pub(super) fn swap(&self, plugin: Arc<Plugin>) {
-        let mut runs = self.plugin.write();
-        *runs = plugin;
-        // While nobody can be between the two: what the old version's last passes say yet is not the new one's.
-        self.cluster.custom_metrics.clear();
-    }
-
-    /// Calls `plugin` instead, while another controller makes the passes: the metrics are its own.
-    pub(super) fn replace(&self, plugin: Arc<Plugin>) {
-        *self.plugin.write() = plugin;
-    }
-
-    /// The version that runs.
-    pub(super) fn plugin(&self) -> Arc<Plugin> {
-        let plugin = self.plugin.read();
-        plugin.clone()
+    /// Where its passes are counted.
+    pub(super) fn counts(&self) -> &PassMetrics {
+        &self.counts
     }
 
     pub(super) fn cluster(&self) -> &ClusterAccess {
         &self.cluster
+    }
+
+    /// The kind.
+    pub(super) fn resource(&self) -> &Arc<Resource> {
+        &self.primary
+    }
+
+    /// Which of the plugin's kinds it is, in the order in which it names them.
+    pub(super) fn kind(&self) -> u8 {
+        self.kind
+    }
+
+    /// The object called `key`, as records name it.
+    pub(super) fn primary_key(&self, key: &Key) -> PrimaryKey {
+        PrimaryKey {
+            resource: self.primary.clone(),
+            key: key.clone(),
+        }
     }
 
     /// The primary called `key` as an Event or a log line names it.
@@ -190,11 +203,12 @@ impl Reconciler {
 
     /// What the object needs next.
     pub(super) fn step(&self, object: &Object) -> Step {
-        next_step(
-            &object.metadata,
-            &self.finalizer,
-            self.plugin().description.finalizes,
-        )
+        let plugin = self.plugin.read();
+        let mut primaries = plugin.description.primaries.iter();
+        let watch = primaries.nth(usize::from(self.kind));
+        let finalizes = watch.is_some_and(|watch| watch.finalizes);
+        drop(plugin);
+        next_step(&object.metadata, &self.finalizer, finalizes)
     }
 
     async fn finalize(&self, object: &Object, attempt: u32) -> Pass {

@@ -3,6 +3,7 @@
 //! - What is kept is bounded by number and by size; the oldest goes first.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use super::failing::{Failing, FailureSummary, FailureTracker};
 use super::finalizer::Step;
 use super::reconcile::{Done, PassError};
 use super::wake_reasons::WakeReasons;
+use crate::api::Resource;
 use crate::metrics::FailureKind;
 use crate::object::Key;
 use crate::plugin::CallFailure;
@@ -64,11 +66,27 @@ impl PassOutcome {
     }
 }
 
+/// An object that a plugin reconciles.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PrimaryKey {
+    /// Its kind.
+    pub resource: Arc<Resource>,
+    /// Its namespace and name.
+    pub key: Key,
+}
+
+/// `Greeting team-a/ada`
+impl fmt::Display for PrimaryKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.resource.kind, self.key)
+    }
+}
+
 /// One pass.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// The primary.
-    pub key: Key,
+    pub primary: PrimaryKey,
     /// Its UID.
     pub uid: String,
     /// Its version.
@@ -110,11 +128,29 @@ pub struct Record {
 }
 
 #[cfg(any(test, feature = "testing"))]
+impl PrimaryKey {
+    /// A Greeting of that name.
+    pub fn greeting(namespace: Option<&str>, name: &str) -> Self {
+        let resource = Resource {
+            group: "examples.windlass.dev".into(),
+            version: "v1".into(),
+            kind: "Greeting".into(),
+            plural: "greetings".into(),
+            namespaced: true,
+        };
+        Self {
+            resource: Arc::new(resource),
+            key: Key::new(namespace, name),
+        }
+    }
+}
+
+#[cfg(any(test, feature = "testing"))]
 impl Record {
-    /// A pass over `n/ada` at version 7 that did nothing, and rests.
+    /// A pass over the Greeting `n/ada` at version 7 that did nothing, and rests.
     pub fn settled() -> Self {
         Self {
-            key: Key::new(Some("n"), "ada"),
+            primary: PrimaryKey::greeting(Some("n"), "ada"),
             uid: "u".into(),
             version: "7".into(),
             reasons: WakeReasons::default(),
@@ -146,7 +182,7 @@ impl Record {
         let writes = self.journal.writes.iter().map(Wrote::bytes);
         let failed = self.journal.failed.iter().map(String::len);
         size_of::<Self>()
-            + self.key.name.len()
+            + self.primary.key.name.len()
             + self.output.len()
             + self
                 .recording
@@ -242,14 +278,16 @@ impl Records {
     }
 
     /// The newest passes over this primary, the newest first. The last one is known also long after, if it failed.
-    pub fn of(&self, key: &Key, most: usize) -> Vec<Arc<Record>> {
+    pub fn of(&self, primary: &PrimaryKey, most: usize) -> Vec<Arc<Record>> {
         let ring = self.0.lock();
         let records = ring.records.iter().rev();
-        let found = records.filter(|(record, _)| record.key == *key).take(most);
+        let found = records
+            .filter(|(record, _)| record.primary == *primary)
+            .take(most);
         let found: Vec<_> = found.map(|(record, _)| record.clone()).collect();
         if found.is_empty() {
             ring.failing
-                .get(key)
+                .get(primary)
                 .and_then(|it| it.record)
                 .into_iter()
                 .collect()
@@ -259,9 +297,9 @@ impl Records {
     }
 
     /// The primary is gone.
-    pub(super) fn forget(&self, key: &Key) {
+    pub(super) fn forget(&self, primary: &PrimaryKey) {
         let mut ring = self.0.lock();
-        ring.failing.forget(key);
+        ring.failing.forget(primary);
     }
 
     /// Nothing is known any more of what fails: another host may run the plugin now, or another version with other
@@ -290,16 +328,16 @@ impl Records {
     }
 
     /// The last pass over this primary, if it failed and is kept.
-    pub(super) fn last_failure(&self, key: &Key) -> Option<Arc<Record>> {
+    pub(super) fn last_failure(&self, primary: &PrimaryKey) -> Option<Arc<Record>> {
         let ring = self.0.lock();
-        ring.failing.get(key)?.record
+        ring.failing.get(primary)?.record
     }
 
     /// The newest pass over this primary.
-    pub fn last(&self, key: &Key) -> Option<Arc<Record>> {
+    pub fn last(&self, primary: &PrimaryKey) -> Option<Arc<Record>> {
         let ring = self.0.lock();
         let mut records = ring.records.iter().rev();
-        let found = records.find(|(record, _)| record.key == *key);
+        let found = records.find(|(record, _)| record.primary == *primary);
         found.map(|(record, _)| record.clone())
     }
 }
@@ -310,7 +348,7 @@ mod tests {
 
     fn record(name: &str, error: Option<String>) -> Record {
         Record {
-            key: Key::new(None, name),
+            primary: PrimaryKey::greeting(None, name),
             error,
             ..Record::settled()
         }
@@ -325,7 +363,7 @@ mod tests {
         let names: Vec<String> = records
             .all()
             .iter()
-            .map(|r| r.key.name.to_string())
+            .map(|r| r.primary.key.name.to_string())
             .collect();
         assert_eq!((names.len(), names[0].as_str()), (PASSES, "488"));
         for number in 0..100 {
@@ -344,7 +382,7 @@ mod tests {
         for name in ["a", "b", "missed"] {
             records.push(record(name, None));
         }
-        let mut next = || Some(follower.try_recv().ok()?.key.name.clone());
+        let mut next = || Some(follower.try_recv().ok()?.primary.key.name.clone());
         assert_eq!(
             [next(), next(), next()],
             [Some("a".into()), Some("b".into()), None]
@@ -359,8 +397,10 @@ mod tests {
             records.push(record(name, Some(error.into())));
         }
         let last = |name: &str| {
-            let key = Key::new(None, name);
-            records.last(&key).and_then(|record| record.error.clone())
+            let primary = PrimaryKey::greeting(None, name);
+            records
+                .last(&primary)
+                .and_then(|record| record.error.clone())
         };
         assert_eq!((last("a"), last("c")), (Some("new".into()), None));
     }

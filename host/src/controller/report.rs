@@ -6,11 +6,10 @@ use tracing::{Span, record_all};
 
 use super::hot::WINDOW;
 use super::reconcile::{Pass, PassError};
-use super::record::Record;
+use super::record::{PrimaryKey, Record};
 use super::retry::SHORTEST_REQUEUE;
 use crate::error::Chain;
 use crate::events::{Event, Severity};
-use crate::object::Key;
 use crate::plugin::cluster::{ClusterAccess, Primary};
 use crate::plugin::{CallError, Failure};
 use crate::spans;
@@ -143,21 +142,21 @@ pub(super) struct HotLoop<'a> {
     /// The path of the field; empty if that is not known.
     pub(super) field: &'a str,
     /// Another primary of the plugin, if the same object is written for that as well.
-    pub(super) rival: Option<&'a Key>,
+    pub(super) rival: Option<&'a PrimaryKey>,
 }
 
 /// A plugin keeps rewriting a field, or making the same object: so many `times` within [`WINDOW`].
 pub(super) fn hot(cluster: &ClusterAccess, primary: &Primary, seen: &HotLoop<'_>, times: usize) {
     let plugin = &*cluster.plugin;
     let object = primary.to_string();
-    let (note, remedy) = seen.told(plugin, &primary.resource.kind, times);
+    let (note, remedy) = seen.told(plugin, times);
     tracing::warn!(plugin, object, "hot loop: {note}; its key is slowed down");
     warn(cluster, primary, "HotLoop", &format!("{note}: {remedy}"));
 }
 
 impl HotLoop<'_> {
-    /// What each turn of the loop does, of a plugin whose primaries are of `kind`.
-    pub(super) fn endless(&self, kind: &str) -> String {
+    /// What each turn of the loop does.
+    pub(super) fn endless(&self) -> String {
         let (object, key) = (&self.wrote.kind, &self.wrote.key);
         let what = match &self.wrote.end {
             WriteOutcome::Created(_) => format!("makes {object} {key}"),
@@ -165,13 +164,13 @@ impl HotLoop<'_> {
             _ => format!("rewrites {object} {key} {}", self.field),
         };
         match self.rival {
-            Some(rival) => format!("{what}, in turn with the passes over {kind} {rival}"),
+            Some(rival) => format!("{what}, in turn with the passes over {rival}"),
             None => what,
         }
     }
 
-    /// What `plugin`, whose primaries are of `kind`, did so many `times`, and what to do about it.
-    fn told(&self, plugin: &str, kind: &str, times: usize) -> (String, &'static str) {
+    /// What `plugin` did so many `times`, and what to do about it.
+    fn told(&self, plugin: &str, times: usize) -> (String, &'static str) {
         let (object, key) = (&self.wrote.kind, &self.wrote.key);
         let what = match &self.wrote.end {
             WriteOutcome::Created(_) => format!("made {object} {key}"),
@@ -182,7 +181,7 @@ impl HotLoop<'_> {
         let note = format!("{plugin} {what} {times} times in {seconds} s");
         match self.rival {
             Some(rival) => (
-                format!("{note}, in turn with its passes over {kind} {rival}"),
+                format!("{note}, in turn with its passes over {rival}"),
                 "let only one of the two primaries name that object",
             ),
             None => (
@@ -264,6 +263,7 @@ fn millis(duration: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::Key;
 
     fn failed(error: &str, answers: &[&str]) -> Record {
         let answers = answers.iter().map(|words| (*words).to_owned());
@@ -315,29 +315,29 @@ mod tests {
             unread: Vec::new(),
             version: None,
         };
-        let rival = Key::new(Some("n"), "bob");
+        let rival = PrimaryKey::greeting(Some("n"), "bob");
         let mut seen = HotLoop {
             wrote: &wrote,
             field: ".data.crt",
             rival: None,
         };
         let alone = "certs rewrote Secret n/tls .data.crt 40 times in 60 s";
-        assert_eq!(seen.told("certs", "Cert", 40).0, alone);
-        assert_eq!(seen.endless("Cert"), "rewrites Secret n/tls .data.crt");
+        assert_eq!(seen.told("certs", 40).0, alone);
+        assert_eq!(seen.endless(), "rewrites Secret n/tls .data.crt");
         // One that only may have changed a field.
         seen.field = "";
         let vague = "certs wrote Secret n/tls 40 times in 60 s";
-        assert_eq!(seen.told("certs", "Cert", 40).0, vague);
-        assert_eq!(seen.endless("Cert"), "writes Secret n/tls");
+        assert_eq!(seen.told("certs", 40).0, vague);
+        assert_eq!(seen.endless(), "writes Secret n/tls");
         seen.field = ".data.crt";
         seen.rival = Some(&rival);
-        let (note, remedy) = seen.told("certs", "Cert", 40);
+        let (note, remedy) = seen.told("certs", 40);
         assert_eq!(
             note,
-            format!("{alone}, in turn with its passes over Cert n/bob")
+            format!("{alone}, in turn with its passes over Greeting n/bob")
         );
         assert!(remedy.contains("only one of the two"));
-        let turn = "rewrites Secret n/tls .data.crt, in turn with the passes over Cert n/bob";
-        assert_eq!(seen.endless("Cert"), turn);
+        let turn = "rewrites Secret n/tls .data.crt, in turn with the passes over Greeting n/bob";
+        assert_eq!(seen.endless(), turn);
     }
 }

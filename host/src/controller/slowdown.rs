@@ -195,11 +195,14 @@ mod tests {
         let queue = WorkQueue::new(clock, Arc::default());
         queue.open();
         for name in ["a", "b", "c"] {
-            queue.add(Enqueue {
-                key: Key::new(None, name),
-                why: WakeReason::Listed,
-                low: false,
-            });
+            queue.add(
+                0,
+                Enqueue {
+                    key: Key::new(None, name),
+                    why: WakeReason::Listed,
+                    low: false,
+                },
+            );
         }
         let mut slowdown = Slowdown::default();
         for _ in 0..9 {
@@ -215,11 +218,14 @@ mod tests {
             assert_eq!((clock.now() - start).as_secs(), waited);
             assert!(queue.take().now_or_never().is_none(), "one at a time");
             queue.done(&taken);
-            queue.add(Enqueue {
-                key: taken.key.clone(),
-                why: WakeReason::Listed,
-                low: false,
-            });
+            queue.add(
+                0,
+                Enqueue {
+                    key: taken.key.key.clone(),
+                    why: WakeReason::Listed,
+                    low: false,
+                },
+            );
         }
         assert_eq!(slowdown.ended(false, clock.now()), Pace::Free);
         queue.slow_down(None);

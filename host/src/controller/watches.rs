@@ -1,4 +1,4 @@
-//! Everything that one plugin watches: its primary kind, and each kind that it needs to watch.
+//! Everything that is watched for one primary kind of a plugin: that kind, and each kind that the plugin needs to watch.
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ use crate::informer::{
 };
 use crate::memory::Account;
 use crate::object::{Fields, finalizer_of};
-use crate::plugin::Plugin;
+use crate::plugin::{Plugin, PrimaryWatch};
 use crate::seams::{Clock, Seams, Task};
 use crate::view::View;
 
@@ -29,7 +29,7 @@ pub(super) struct WatchDependencies<'a> {
     pub(super) seams: &'a Seams,
 }
 
-/// The watches of one plugin. Dropping them ends those that nobody else needs.
+/// The watches for one primary kind of a plugin. Dropping them ends those that nobody else needs.
 pub(super) struct Watches {
     _needs: Vec<Task>,
     first_lists: Vec<watch::Receiver<bool>>,
@@ -45,11 +45,10 @@ impl Watches {
     pub(super) async fn start(
         plugin: &Plugin,
         grants: &Grants,
-        primary: &Resource,
+        (watch, primary): (&PrimaryWatch, &Resource),
         means: WatchDependencies<'_>,
         view: &Arc<View>,
     ) -> Self {
-        let description = &plugin.description;
         let scope = grants.watch_scope(&primary.group, &primary.plural, None);
         let mut watches = Self {
             _needs: Vec::new(),
@@ -60,12 +59,12 @@ impl Watches {
         };
         watches.watch_needs(plugin, primary, (grants, &scope), &means, view);
         let watched = InformerKey {
-            label_selector: description.label_selector.clone(),
-            field_selector: description.field_selector.clone(),
+            label_selector: watch.label_selector.clone(),
+            field_selector: watch.field_selector.clone(),
             ..InformerKey::all_of(primary.clone())
         };
         // Also for a plugin that finalizes no more: what an earlier version left is taken off.
-        let with_finalizer = description.selects().then(|| InformerKey {
+        let with_finalizer = watch.selects().then(|| InformerKey {
             finalizer: Some(finalizer_of(&plugin.name)),
             ..InformerKey::all_of(primary.clone())
         });

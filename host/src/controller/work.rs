@@ -21,6 +21,22 @@ use crate::seams::Clock;
 use crate::view::{Enqueue, KeyQueue, WakeReason};
 use payload::KeyPayload;
 
+/// A key of the queue: an object of one of the plugin's primary kinds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct QueueKey {
+    /// Which of them, in the order in which the plugin names them.
+    pub(super) kind: u8,
+    /// The object.
+    pub(super) key: Key,
+}
+
+/// Where the view of one primary kind puts the keys that are to run.
+#[derive(Debug)]
+pub(super) struct KindQueue {
+    pub(super) queue: Arc<WorkQueue>,
+    pub(super) kind: u8,
+}
+
 /// A queue that can be waited for. Before it is opened it takes nothing in: a host that stands by for months
 /// would collect the keys of what has come and gone.
 #[derive(Debug)]
@@ -33,7 +49,7 @@ pub(super) struct WorkQueue {
 
 #[derive(Debug, Default)]
 struct WorkState {
-    queue: Queue<Key, Instant, KeyPayload>,
+    queue: Queue<QueueKey, Instant, KeyPayload>,
     /// When each key that runs was handed out: as many as there are workers at most.
     started: Vec<(Handle, Instant)>,
     stage: QueueStage,
@@ -57,7 +73,7 @@ enum QueueStage {
 /// A key whose turn it is.
 #[derive(Debug)]
 pub(super) struct WorkItem {
-    pub(super) key: Key,
+    pub(super) key: QueueKey,
     pub(super) cause: Cause,
     pub(super) priority: Priority,
     pub(super) reasons: WakeReasons,
@@ -70,9 +86,9 @@ enum NextWork {
     WaitUntil(Option<Instant>),
 }
 
-impl KeyQueue for WorkQueue {
+impl KeyQueue for KindQueue {
     fn enqueue(&self, wakeup: Enqueue) {
-        self.add(wakeup);
+        self.queue.add(self.kind, wakeup);
     }
 }
 
@@ -93,14 +109,15 @@ impl WorkQueue {
         self.changed.notify_one();
     }
 
-    /// Marks a key as needing work now, or after what needs it more.
-    pub(super) fn add(&self, wakeup: Enqueue) {
+    /// Marks a key of a kind as needing work now, or after what needs it more.
+    pub(super) fn add(&self, kind: u8, wakeup: Enqueue) {
         let now = self.clock.now();
         let mut state = self.state.lock();
         if state.stage == QueueStage::Asleep {
             return;
         }
         let Enqueue { key, why, low } = wakeup;
+        let key = QueueKey { kind, key };
         let payload = if low {
             state.queue.add_low(key)
         } else {
@@ -115,7 +132,13 @@ impl WorkQueue {
     }
 
     /// Marks `key` as needing work after `delay`.
-    pub(super) fn add_after(&self, key: Key, delay: Duration, why: WakeReason, priority: Priority) {
+    pub(super) fn add_after(
+        &self,
+        key: QueueKey,
+        delay: Duration,
+        why: WakeReason,
+        priority: Priority,
+    ) {
         let due = self.clock.now() + delay;
         self.meters.retries.inc();
         let mut state = self.state.lock();
@@ -131,7 +154,7 @@ impl WorkQueue {
     /// `fraction` says how much earlier. Answers when it runs.
     pub(super) fn requeue(
         &self,
-        key: Key,
+        key: QueueKey,
         asked: Duration,
         fraction: f64,
         priority: Priority,
@@ -145,7 +168,7 @@ impl WorkQueue {
     }
 
     /// Does not hand `key` out for `delay`, even if it is added again.
-    pub(super) fn hold(&self, key: &Key, delay: Duration, hold: Hold) {
+    pub(super) fn hold(&self, key: &QueueKey, delay: Duration, hold: Hold) {
         let until = self.clock.now() + delay;
         self.state.lock().queue.hold(key.clone(), until, hold);
     }
@@ -206,7 +229,7 @@ impl WorkQueue {
     }
 
     /// Where `key` is, and how long the whole queue is still held back, if it is.
-    pub(super) fn place(&self, key: &Key) -> (QueuePosition, Option<Duration>) {
+    pub(super) fn place(&self, key: &QueueKey) -> (QueuePosition, Option<Duration>) {
         let now = self.clock.now();
         let state = self.state.lock();
         let handle = state.queue.find(key);

@@ -3,8 +3,8 @@
 mod heat;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -19,16 +19,16 @@ use super::hot::{Churn, HotLoops, Rivals};
 use super::object_state::Hold;
 use super::pass_run::PassRun;
 use super::queue::Priority;
-use super::reconcile::{Done, Pass, Reconciler};
-use super::record::Records;
+use super::reconcile::{Done, Pass, Reconciler, RunningPlugin};
+use super::record::{PrimaryKey, Records};
 use super::report;
 use super::retry::{Next, SHORTEST_REQUEUE, delay_until, next};
 use super::slowdown::{self, Pace, Slowdown};
-use super::work::{WorkItem, WorkQueue};
+use super::work::{QueueKey, WorkItem, WorkQueue};
 use crate::manifest::Limits;
-use crate::metrics::{PluginMetrics, PluginStage};
+use crate::metrics::{Backlog, PluginMetrics, PluginStage};
 use crate::object::Key;
-use crate::plugin::cluster::Primary;
+use crate::plugin::cluster::{ClusterAccess, Primary};
 use crate::plugin::{Description, Plugin};
 use crate::seams::Seams;
 use crate::spans;
@@ -44,15 +44,18 @@ const PACE: u32 = 4;
 
 /// What the workers of one plugin share.
 pub(super) struct Worker {
-    reconciler: Arc<Reconciler>,
+    /// The version that runs. Swapped between two passes; a pass keeps the one that it began with.
+    plugin: RunningPlugin,
+    /// For each of its kinds, in the order in which it names them.
+    reconcilers: Vec<Reconciler>,
     queue: Arc<WorkQueue>,
-    backoff: Mutex<Backoff<Key>>,
+    backoff: Mutex<Backoff<QueueKey>>,
     hot: Mutex<HotLoops<Field, Instant>>,
-    rivals: Mutex<Rivals<(String, Key), Key, Instant>>,
+    rivals: Mutex<Rivals<(String, Key), PrimaryKey, Instant>>,
     churn: Mutex<Objects>,
     slowdown: Mutex<Slowdown>,
     /// The objects that somebody has paused.
-    paused: Mutex<BTreeSet<Key>>,
+    paused: Mutex<BTreeSet<QueueKey>>,
     /// Whether it has been said that this version asks for passes too soon.
     hurried: AtomicBool,
     records: Records,
@@ -64,18 +67,20 @@ pub(super) struct Worker {
 /// primary did is not a loop.
 type Field = (String, Key, String, Option<i64>);
 
-/// Objects that were made, by kind and name; who makes and deletes them: a key, by kind.
-type Objects = Churn<(String, Key), (String, Key), Instant>;
+/// Objects that were made, by kind and name, and who makes and deletes them.
+type Objects = Churn<(String, Key), PrimaryKey, Instant>;
 
 impl Worker {
     pub(super) fn new(
-        reconciler: Arc<Reconciler>,
+        plugin: RunningPlugin,
+        reconcilers: Vec<Reconciler>,
         queue: Arc<WorkQueue>,
         (records, meters): (Records, Arc<PluginMetrics>),
         seams: Seams,
     ) -> Self {
         Self {
-            reconciler,
+            plugin,
+            reconcilers,
             queue,
             backoff: Mutex::default(),
             hot: Mutex::default(),
@@ -93,44 +98,78 @@ impl Worker {
     /// From the next pass on, `plugin` is called, and it gets a first try at every object.
     pub(super) fn swap(&self, plugin: Arc<Plugin>) {
         self.weigh_events(&plugin);
-        self.reconciler.swap(plugin);
+        let mut runs = self.plugin.write();
+        *runs = plugin;
+        // While nobody can be between the two: what the old version's last passes say yet is not the new one's.
+        self.meters.custom_metrics.clear();
+        drop(runs);
         *self.backoff.lock() = Backoff::default();
         *self.hot.lock() = HotLoops::default();
         *self.churn.lock() = Churn::default();
         *self.slowdown.lock() = Slowdown::default();
         self.queue.slow_down(None);
         self.hurried.store(false, Ordering::Relaxed);
-        self.reconciler
-            .cluster()
-            .view
-            .rerun_all(&WakeReason::Swapped);
+        self.rerun_all(&WakeReason::Swapped);
+    }
+
+    /// Calls `plugin` instead, while another controller makes the passes: the metrics are its own.
+    pub(super) fn replace(&self, plugin: Arc<Plugin>) {
+        *self.plugin.write() = plugin;
+    }
+
+    /// Counts for `plugin` from now on, which is about to make its first pass.
+    pub(super) fn takes_over(&self, plugin: &Plugin) {
+        let backlog: Weak<dyn Backlog> = Arc::<WorkQueue>::downgrade(&self.queue);
+        self.meters.waits_in(backlog);
+        let workers = u64::try_from(plugin.limits().concurrency).unwrap_or(0);
+        self.meters.max_concurrent.set(workers);
+        self.meters.custom_metrics.clear();
+        self.forget_passes();
+    }
+
+    /// Runs every key of every kind again.
+    pub(super) fn rerun_all(&self, why: &WakeReason) {
+        for reconciler in &self.reconcilers {
+            reconciler.cluster().view.rerun_all(why);
+        }
+    }
+
+    /// What was known of its passes is of another controller, or of one that has ended.
+    pub(super) fn forget_passes(&self) {
+        self.records.forget_failing();
+        self.meters.failing.set(0);
+        self.meters.paused.set(0);
     }
 
     /// Gives the Events of the plugin the weight of this version, which takes over.
     pub(super) fn weigh_events(&self, plugin: &Plugin) {
-        let (cluster, weight) = (self.reconciler.cluster(), plugin.limits().weight);
-        cluster
-            .events
-            .knows(&cluster.plugin, weight, &cluster.throttled);
+        let weight = plugin.limits().weight;
+        // All of its kinds send Events by the same recorder.
+        if let Some(first) = self.reconcilers.first() {
+            let cluster = first.cluster();
+            cluster
+                .events
+                .knows(&cluster.plugin, weight, &cluster.throttled);
+        }
     }
 
-    /// Who makes the passes.
-    pub(super) fn reconciler(&self) -> &Reconciler {
-        &self.reconciler
+    /// Who makes the passes, for each kind.
+    pub(super) fn reconcilers(&self) -> &[Reconciler] {
+        &self.reconcilers
     }
 
     /// What the version that runs says of itself.
     pub(super) fn description(&self) -> Description {
-        self.reconciler.plugin().description.clone()
+        self.plugin.read().description.clone()
     }
 
     /// How much the version that runs may use.
     pub(super) fn limits(&self) -> Limits {
-        *self.reconciler.plugin().limits()
+        *self.plugin.read().limits()
     }
 
     /// How often `key` has failed in a row in this edition of its object.
-    pub(super) fn failures(&self, key: &Key, edition: Revision) -> u32 {
+    pub(super) fn failures(&self, key: &QueueKey, edition: Revision) -> u32 {
         self.backoff.lock().attempt(key, edition)
     }
 
@@ -149,18 +188,21 @@ impl Worker {
 
     /// Makes a pass over the key that was taken, and does what follows from it.
     async fn turn(&self, taken: &WorkItem) {
-        let key: &Key = &taken.key;
-        self.reconciler.catch_up(key).await;
-        let Some(object) = self.reconciler.find(key) else {
-            self.forget(key); // deleted since it was queued
+        let QueueKey { kind, key } = &taken.key;
+        let Some(reconciler) = self.reconcilers.get(usize::from(*kind)) else {
+            return;
+        };
+        reconciler.catch_up(key).await;
+        let Some(object) = reconciler.find(key) else {
+            self.forget(reconciler, &taken.key); // deleted since it was queued
             return;
         };
         let edition = Revision::of(&object.metadata);
-        let attempt = self.backoff.lock().attempt(key, edition);
+        let attempt = self.backoff.lock().attempt(&taken.key, edition);
         let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
-        let cluster = self.reconciler.cluster();
-        let primary = self.reconciler.primary(&object.metadata);
-        let step = self.reconciler.step(&object);
+        let cluster = reconciler.cluster();
+        let primary = reconciler.primary(&object.metadata);
+        let step = reconciler.step(&object);
         let span = spans::pass(
             &cluster.plugin,
             &primary,
@@ -168,10 +210,11 @@ impl Worker {
             step.label(),
             attempt,
         );
-        let pass = self.reconciler.pass(&object, attempt);
+        let pass = reconciler.pass(&object, attempt);
         let pass = pass.instrument(span.clone()).await;
         let took = self.seams.clock.now() - started;
         self.finish(&PassRun {
+            reconciler,
             taken,
             metadata: &object.metadata,
             pass,
@@ -184,19 +227,19 @@ impl Worker {
     }
 
     /// Forgets an object that is there no more.
-    fn forget(&self, key: &Key) {
+    fn forget(&self, reconciler: &Reconciler, key: &QueueKey) {
         self.backoff.lock().forget(key);
-        self.reconciler.cluster().view.forgets(key);
-        self.records.forget(key);
+        reconciler.cluster().view.forgets(&key.key);
+        self.records.forget(&reconciler.primary_key(&key.key));
         self.pauses(key, false);
         self.count_failing();
     }
 
     /// Queues the key again as the pass asks for, and reports and records the pass.
     fn finish(&self, run: &PassRun<'_>) {
-        let (key, pass, primary): (&Key, _, _) = (&run.taken.key, &run.pass, &run.primary);
-        let cluster = self.reconciler.cluster();
-        let journal = cluster.view.ends(key);
+        let (key, pass, primary) = (&run.taken.key, &run.pass, &run.primary);
+        let cluster = run.reconciler.cluster();
+        let journal = cluster.view.ends(&key.key);
         let next = next(&pass.outcome, pass.traffic.slow_down);
         if let Some(delay) = pass.traffic.slow_down {
             self.queue.pause(delay);
@@ -210,7 +253,7 @@ impl Worker {
         if pass.cpu >= PACED {
             self.queue.hold(key, pass.cpu * PACE, Hold::Pace);
         }
-        self.pace(primary, pass);
+        self.pace(cluster, primary, pass);
         if let Ok(Done::After(asked)) = &pass.outcome
             && u128::from(*asked) < SHORTEST_REQUEUE.as_millis()
             && !self.hurried.swap(true, Ordering::Relaxed)
@@ -220,16 +263,16 @@ impl Worker {
         let hot_loop = self.cool(run, &journal);
         let record = run.record(journal, hot_loop, delay);
         report::span(&run.span, &record);
-        count(&self.meters, pass, &record);
+        count(&self.meters, run.reconciler.counts(), pass, &record);
         let error = pass.outcome.as_ref().err();
-        let last = error.and_then(|_| self.records.last_failure(key));
+        let last = error.and_then(|_| self.records.last_failure(&record.primary));
         report::pass(cluster, primary, pass, &record, last.as_deref());
         self.records.push(record);
         self.count_failing();
     }
 
     /// Counts the objects that are paused.
-    fn pauses(&self, key: &Key, is_paused: bool) {
+    fn pauses(&self, key: &QueueKey, is_paused: bool) {
         let mut paused = self.paused.lock();
         let changed = if is_paused {
             paused.insert(key.clone())
@@ -251,7 +294,7 @@ impl Worker {
 
     /// Queues the key as `next` says; answers when it runs again by itself, if it does.
     fn settle(&self, taken: &WorkItem, edition: Revision, next: Next) -> Option<Duration> {
-        let (key, priority): (&Key, _) = (&taken.key, taken.priority);
+        let (key, priority) = (&taken.key, taken.priority);
         if next != Next::Backoff && !matches!(next, Next::SlowDown(_)) {
             self.backoff.lock().forget(key);
         }
@@ -259,11 +302,12 @@ impl Worker {
         match next {
             Next::Rest => None,
             Next::Again => {
-                self.queue.add(Enqueue {
-                    key: key.clone(),
+                let again = Enqueue {
+                    key: key.key.clone(),
                     why: WakeReason::Settled,
                     low: priority == Priority::Low,
-                });
+                };
+                self.queue.add(key.kind, again);
                 None
             }
             Next::After(delay) => {
@@ -295,7 +339,7 @@ impl Worker {
     }
 
     /// Slows the plugin down while most of its calls trap or time out, and says so.
-    fn pace(&self, primary: &Primary, pass: &Pass) {
+    fn pace(&self, cluster: &ClusterAccess, primary: &Primary, pass: &Pass) {
         let Some(is_bad) = slowdown::is_bad(pass.step, &pass.outcome) else {
             return;
         };
@@ -313,12 +357,12 @@ impl Worker {
                     "{bad} of the plugin's last {of} calls trapped or timed out, so it gets one call after {} s",
                     delay.as_secs()
                 );
-                report::slowed_down(self.reconciler.cluster(), primary, &why, is_new);
+                report::slowed_down(cluster, primary, &why, is_new);
                 self.meters.reached(PluginStage::SlowedDown(why));
             }
             Pace::Free => {
                 self.queue.slow_down(None);
-                report::free(self.reconciler.cluster());
+                report::free(cluster);
                 self.meters.reached(PluginStage::Running);
             }
         }

@@ -11,13 +11,13 @@ use super::rollout::{
     not_resumed, resume,
 };
 use super::smoke_test::SmokeTest;
-use super::version::Version;
+use super::version::{Version, reconciled};
 use super::{Host, LastGood};
 use crate::digest::digest;
 use crate::grants::Scope;
 use crate::hosting::carriers;
 use crate::object::finalizer_of;
-use crate::plugin::Description;
+use crate::plugin::PrimaryWatch;
 use crate::source::Candidate;
 
 impl Host {
@@ -65,7 +65,7 @@ impl Host {
             match (check, current) {
                 (VersionCheck::Grants, _) => self.check_granted(&version).await?,
                 (VersionCheck::Finalizers, Some(current)) => {
-                    self.check_kind(current, &version).await?
+                    self.check_kinds(current, &version).await?
                 }
                 (VersionCheck::Finalizers, None) => {}
                 (VersionCheck::SmokeTest, _) => {
@@ -151,20 +151,23 @@ impl Host {
     /// Refuses a version whose grants cannot work, and warns of those that it may do without. A kind that is not
     /// served is waited for, and judged then.
     async fn check_granted(&self, version: &Version) -> Result<(), Refusal> {
-        let Description {
-            kind, api_version, ..
-        } = &version.plugin.description;
-        match self.discovery.by_kind(api_version, kind).await {
-            Ok(Some(primary)) => {
-                let notes = version.check_grants(&primary, &self.discovery);
-                for note in notes.map_err(RefusalReason::NotGranted)? {
-                    tracing::warn!(plugin = &*version.plugin.name, "{note}");
-                }
-                Ok(())
+        let mut primaries = Vec::new();
+        for primary in &version.plugin.description.primaries {
+            let found = self
+                .discovery
+                .by_kind(&primary.api_version, &primary.kind)
+                .await;
+            match found {
+                Ok(Some(resource)) => primaries.push(resource),
+                // It is asked again until there is an answer, before anything runs.
+                Ok(None) | Err(_) => return Ok(()),
             }
-            // It is asked again until there is an answer, before anything runs.
-            Ok(None) | Err(_) => Ok(()),
         }
+        let notes = version.check_grants(&primaries, &self.discovery);
+        for note in notes.map_err(RefusalReason::NotGranted)? {
+            tracing::warn!(plugin = &*version.plugin.name, "{note}");
+        }
+        Ok(())
     }
 
     /// Checks, compiles and describes a component, and compares its needs with its grants.
@@ -193,19 +196,16 @@ impl Host {
         })?;
         // Whether they are installed is for the operator to say.
         plugin.description.crds = Vec::new();
-        let Description {
-            version,
-            kind,
-            api_version,
-            ..
-        } = &plugin.description;
-        self.metrics.of(name).claims(api_version, kind);
+        self.metrics
+            .of(name)
+            .claims(reconciled(&plugin.description));
         self.check_missing(document, &plugin.description)?;
         if let Some(failures) = &self.failures {
             failures.keep_component(name, bytes).await;
         }
+        let (version, kinds) = (&plugin.description.version, plugin.description.kinds());
         let size = bytes.len();
-        tracing::info!(plugin = name, version, kind, api_version, size, "loaded");
+        tracing::info!(plugin = name, version, kinds, size, "loaded");
         Ok(Arc::new(Version {
             digest: component,
             plugin: Arc::new(plugin),
@@ -213,13 +213,26 @@ impl Host {
         }))
     }
 
-    /// Refuses another primary kind for as long as objects of the old one wait for the plugin:
-    /// nobody would ever let them go.
-    async fn check_kind(&self, before: &Version, version: &Version) -> Result<(), Refusal> {
+    /// Refuses to give up a primary kind for as long as objects of it wait for the plugin: nobody would ever let them
+    /// go.
+    async fn check_kinds(&self, before: &Version, version: &Version) -> Result<(), Refusal> {
         let (old, new) = (&before.plugin.description, &version.plugin.description);
-        if (old.group(), &old.kind) == (new.group(), &new.kind) {
-            return Ok(());
+        for old in &old.primaries {
+            let mut new = new.primaries.iter();
+            if !new.any(|new| new.group_kind() == old.group_kind()) {
+                self.check_given_up(old, before, version).await?;
+            }
         }
+        Ok(())
+    }
+
+    /// Refuses a version that reconciles `old` no more, as long as objects of that kind wait for the plugin.
+    async fn check_given_up(
+        &self,
+        old: &PrimaryWatch,
+        before: &Version,
+        version: &Version,
+    ) -> Result<(), Refusal> {
         let found = self.discovery.by_kind(&old.api_version, &old.kind).await;
         let found = found.map_err(|error| RefusalReason::Unanswered {
             what: format!("look up {}", old.kind),
@@ -251,8 +264,8 @@ impl Host {
         }
         let file = version.candidate.document.file.display();
         Err(RefusalReason::LeavesFinalizers(format!(
-            "{file}: the new version reconciles {} instead of {}, while {left} {resource} carry its finalizer {finalizer}: nobody would finalize them. Delete them first; or take the plugin out of the folder, run `windlass release {name}`, and put it in again",
-            new.kind, old.kind
+            "{file}: the new version does not reconcile {} any more, while {left} {resource} carry its finalizer {finalizer}: nobody would finalize them. Delete them first; or take the plugin out of the folder, run `windlass release {name}`, and put it in again",
+            old.kind
         ))
         .into())
     }

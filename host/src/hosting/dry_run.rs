@@ -74,22 +74,23 @@ impl Host {
     /// Its controller, with all lists in and a closed queue: it makes a pass when it is asked to.
     ///
     /// # Errors
-    /// Its kind is not served, or it may not watch it.
+    /// One of its kinds is not served, or it may not watch it.
     pub async fn prepare(&self, admitted: &AdmittedVersion) -> anyhow::Result<Prepared> {
         let version = &admitted.0;
-        let Description {
-            api_version, kind, ..
-        } = admitted.description();
-        let primary = self.discovery.by_kind(api_version, kind).await?;
-        let primary = primary.with_context(|| {
-            format!("{kind} of {api_version} is not defined: put its CustomResourceDefinition beside plugin.yaml")
-        })?;
+        let mut primaries = Vec::new();
+        for primary in &admitted.description().primaries {
+            let (api_version, kind) = (&primary.api_version, &primary.kind);
+            let found = self.discovery.by_kind(api_version, kind).await?;
+            primaries.push(found.with_context(|| {
+                format!("{kind} of {api_version} is not defined: put its CustomResourceDefinition beside plugin.yaml")
+            })?);
+        }
         version
-            .check_grants(&primary, &self.discovery)
+            .check_grants(&primaries, &self.discovery)
             .map_err(anyhow::Error::msg)?;
         let document = &version.candidate.document;
         let parts = parts(self, self.api.clone(), version.plugin.clone(), document);
-        Ok(Prepared::watch(parts, primary).await)
+        Ok(Prepared::watch(parts, primaries).await)
     }
 
     /// Calls `function` of `plugin` about `object`, of the kind `primary`. Its reads are answered, from `view` and by the

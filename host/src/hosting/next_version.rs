@@ -85,15 +85,15 @@ pub(super) async fn next_version(
     }
 }
 
-/// Waits for the kind of `version`, and for the first list of everything that it watches. Never ends if the version may
-/// not watch its kind.
+/// Waits for the kinds of `version`, and for the first list of everything that it watches. Never ends if the version may
+/// not watch one of its kinds.
 async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
-    match host.primary(version).await {
-        Ok(primary) => {
+    match host.primaries(version).await {
+        Ok(primaries) => {
             let document = &version.candidate.document;
             let api = host.api.gated(gate.clone());
             let parts = parts(host, api, version.plugin.clone(), document);
-            Prepared::watch(parts, primary).await
+            Prepared::watch(parts, primaries).await
         }
         Err(problem) => {
             tracing::error!(plugin = &*version.plugin.name, "{problem}");

@@ -16,7 +16,7 @@ use crate::bugs::bug;
 use crate::grants::split_subresource;
 use crate::lease::{Lease, ObservedLease};
 use crate::metrics::{PluginMetrics, PluginStage};
-use crate::plugin::Description;
+use crate::plugin::PrimaryWatch;
 
 use crate::shutdown::{Phases, ShutdownPhase, reached};
 
@@ -135,7 +135,7 @@ impl Host {
 
     /// Waits for a version that can start, and asks what the cluster serves of its needs.
     async fn ready(&self, name: &str, accepted: &mut Accepted) {
-        let (version, _) = self.startable(name, accepted).await;
+        let version = self.startable(name, accepted).await;
         self.check_needs(&version).await;
     }
 
@@ -159,13 +159,13 @@ impl Host {
         lease.hold().await;
     }
 
-    /// The newest version, once its primary kind is served and granted.
-    async fn startable(&self, name: &str, accepted: &mut Accepted) -> (Arc<Version>, Resource) {
+    /// The newest version, once its primary kinds are served and granted.
+    async fn startable(&self, name: &str, accepted: &mut Accepted) -> Arc<Version> {
         loop {
             let version = accepted.borrow_and_update().clone();
             let found = async {
                 match &version {
-                    Some(version) => self.primary(version).await,
+                    Some(version) => self.primaries(version).await,
                     None => std::future::pending().await,
                 }
             };
@@ -175,7 +175,7 @@ impl Host {
                 () = news(accepted) => continue,
             };
             match (found, version) {
-                (Ok(primary), Some(version)) => return (version, primary),
+                (Ok(_), Some(version)) => return version,
                 (Err(problem), Some(version)) => {
                     tracing::error!(plugin = &*version.plugin.name, "{problem}");
                     self.waits(name, &problem);
@@ -186,11 +186,22 @@ impl Host {
         }
     }
 
-    /// Waits until the primary kind is served, and checks that the plugin may watch it.
-    pub(super) async fn primary(&self, version: &Version) -> Result<Resource, String> {
-        let Description {
+    /// Waits until each primary kind is served, and checks that the plugin may watch them. They are in the order in which
+    /// its description names them.
+    pub(super) async fn primaries(&self, version: &Version) -> Result<Vec<Resource>, String> {
+        let mut found = Vec::new();
+        for primary in &version.plugin.description.primaries {
+            found.push(self.served(version, primary).await);
+        }
+        version.check_grants(&found, &self.discovery)?;
+        Ok(found)
+    }
+
+    /// Waits until a primary kind is served.
+    async fn served(&self, version: &Version, primary: &PrimaryWatch) -> Resource {
+        let PrimaryWatch {
             api_version, kind, ..
-        } = &version.plugin.description;
+        } = primary;
         let plugin = &*version.plugin.name;
         let tell = |unserved: Unserved| {
             let news = match unserved {
@@ -205,9 +216,7 @@ impl Host {
             self.waits(plugin, &news);
         };
         let lookup = Lookup::Kind { api_version, kind };
-        let primary = self.discovery.until_served(lookup, ABSENT, tell).await;
-        version.check_grants(&primary, &self.discovery)?;
-        Ok(primary)
+        self.discovery.until_served(lookup, ABSENT, tell).await
     }
 
     /// The plugin waits, unless it runs in another version.

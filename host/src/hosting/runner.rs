@@ -166,7 +166,7 @@ impl<'a> PluginRunner<'a> {
         self.running = Some((version, next.start()));
     }
 
-    /// Waits until the primary kind of what is next, or else of what runs, is served as something else.
+    /// Waits until a primary kind of what is next, or else of what runs, is served as something else.
     async fn moved(&self) {
         match (&self.next, &self.running) {
             (Some((_, next)), _) => next.moved().await,
@@ -178,7 +178,10 @@ impl<'a> PluginRunner<'a> {
     /// Ends what has moved. The same version is next, with the kind as it is served now.
     async fn start_again(&mut self) {
         let plugin = self.plugin;
-        tracing::warn!(plugin, "its kind is served in another way: starting again");
+        tracing::warn!(
+            plugin,
+            "one of its kinds is served in another way: starting again"
+        );
         match moved(self.versions().here(None)) {
             Moved::Nothing => {}
             Moved::Next => self.next = None,
@@ -248,7 +251,7 @@ impl<'a> PluginRunner<'a> {
             () = self.host.seams.clock.sleep(self.host.grace) => {}
         }
         let left = controller.finalizers();
-        if version.plugin.description.finalizes && left > 0 {
+        if version.plugin.description.finalizes() && left > 0 {
             let finalizer = finalizer_of(self.plugin);
             tracing::info!(
                 plugin = self.plugin,

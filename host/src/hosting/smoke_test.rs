@@ -9,7 +9,7 @@ use crate::api::{ApiError, Request, Resource};
 use crate::grants::Scope;
 use crate::object::{Object, Page};
 use crate::plugin::cluster::Primary;
-use crate::plugin::{CallError, Description};
+use crate::plugin::{CallError, PrimaryWatch};
 use crate::recording::Function;
 use crate::view::View;
 
@@ -55,13 +55,23 @@ impl SmokeTest {
         }
     }
 
-    /// Tests `version`.
+    /// Tests `version` with an object of each of its kinds, until one says something against it.
     pub(super) async fn test(host: &Host, version: &Version) -> Self {
+        let mut shown = Self::NoObject;
+        for primary in &version.plugin.description.primaries {
+            match Self::of_kind(host, version, primary).await {
+                Self::NoObject => {}
+                Self::Passed => shown = Self::Passed,
+                bad @ (Self::Unknown(_) | Self::Failed(..)) => return bad,
+            }
+        }
+        shown
+    }
+
+    /// Tests `version` with an object of one of its kinds.
+    async fn of_kind(host: &Host, version: &Version, primary: &PrimaryWatch) -> Self {
         let plugin = &version.plugin;
-        let description = &plugin.description;
-        let found = host
-            .discovery
-            .by_kind(&description.api_version, &description.kind);
+        let found = host.discovery.by_kind(&primary.api_version, &primary.kind);
         let resource = match found.await {
             Ok(Some(resource)) => resource,
             Ok(None) => return Self::NoObject,
@@ -69,9 +79,11 @@ impl SmokeTest {
         };
         let (view, object) = match at_hand(host, version, &resource) {
             Some(at_hand) => at_hand,
-            None => match live_primary(host, version, &resource).await {
+            None => match live_primary(host, version, (primary, &resource)).await {
                 Ok(Some(object)) => {
-                    let watch_spec = description.watch_spec(&plugin.name, resource.clone());
+                    let description = &plugin.description;
+                    let watch_spec =
+                        description.watch_spec(&plugin.name, primary, resource.clone());
                     (View::unwatched(watch_spec), object)
                 }
                 Ok(None) => return Self::NoObject,
@@ -88,9 +100,9 @@ impl SmokeTest {
 /// What the plugin's controller sees, and an object of it that the version would reconcile, if the two see the same: the
 /// test waits for no request then.
 fn at_hand(host: &Host, version: &Version, primary: &Resource) -> Option<(View, Object)> {
-    let insight = host.handles.of(&version.plugin.name)?;
-    let same =
-        insight.primary() == primary && version.sees_as(&insight.description(), insight.grants());
+    let handles = host.handles.of(&version.plugin.name);
+    let insight = handles.iter().find(|handle| handle.primary() == primary)?;
+    let same = version.sees_as(&insight.description(), insight.grants());
     same.then(|| insight.beside()).flatten()
 }
 
@@ -98,14 +110,14 @@ fn at_hand(host: &Host, version: &Version, primary: &Resource) -> Option<(View, 
 async fn live_primary(
     host: &Host,
     version: &Version,
-    primary: &Resource,
+    (watch, primary): (&PrimaryWatch, &Resource),
 ) -> Result<Option<Object>, ApiError> {
     let grants = &version.candidate.document.grants;
     let places = match grants.watch_scope(&primary.group, &primary.plural, None) {
         Scope::All => vec![None],
         Scope::Namespaces(names) => names.into_iter().take(NAMESPACES).map(Some).collect(),
     };
-    let query = query(&version.plugin.description);
+    let query = query(watch);
     for place in places {
         let Ok(path) = primary.path(place.as_deref(), None, None) else {
             continue;
@@ -127,13 +139,13 @@ async fn live_primary(
     Ok(None)
 }
 
-/// What a list of the version's primaries asks for.
-fn query(description: &Description) -> String {
+/// What a list of the objects that are reconciled asks for.
+fn query(watch: &PrimaryWatch) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("limit", &LOOK.to_string());
     for (name, selector) in [
-        ("labelSelector", &description.label_selector),
-        ("fieldSelector", &description.field_selector),
+        ("labelSelector", &watch.label_selector),
+        ("fieldSelector", &watch.field_selector),
     ] {
         if let Some(selector) = selector {
             query.append_pair(name, selector);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::grants::Grants;
 use crate::manifest::Limits;
-use crate::plugin::Description;
+use crate::plugin::{Description, PrimaryWatch};
 
 /// What a controller is made for.
 #[derive(Clone, Copy)]
@@ -32,26 +32,38 @@ impl Wants<'_> {
 /// Whether two versions see the same objects, and the same fields of them.
 pub(super) fn same_sight(one: &Description, two: &Description) -> bool {
     let Description {
+        primaries,
+        needs,
+        name: _,
+        version: _,
+        crds: _,
+    } = one;
+    let mut pairs = primaries.iter().zip(&two.primaries);
+    primaries.len() == two.primaries.len()
+        && pairs.all(|(one, two)| same_objects(one, two))
+        && *needs == two.needs
+}
+
+/// Whether the same objects of a kind are reconciled, by the same fields.
+fn same_objects(one: &PrimaryWatch, two: &PrimaryWatch) -> bool {
+    let PrimaryWatch {
         api_version,
         kind,
-        needs,
         label_selector,
         field_selector,
         fields,
         finalizes: _,
         spec_change_only: _,
-        name: _,
-        version: _,
-        crds: _,
     } = one;
-    (api_version, kind, needs) == (&two.api_version, &two.kind, &two.needs)
-        && (label_selector, field_selector, fields)
-            == (&two.label_selector, &two.field_selector, &two.fields)
+    (api_version, kind, fields) == (&two.api_version, &two.kind, &two.fields)
+        && (label_selector, field_selector) == (&two.label_selector, &two.field_selector)
 }
 
-/// Whether two versions are called for the same reasons.
+/// Whether two versions that see the same are called for the same reasons.
 fn same_steps(one: &Description, two: &Description) -> bool {
-    (one.finalizes, one.spec_change_only) == (two.finalizes, two.spec_change_only)
+    let steps = |primary: &PrimaryWatch| (primary.finalizes, primary.spec_change_only);
+    let (one, two) = (one.primaries.iter(), two.primaries.iter());
+    one.map(steps).eq(two.map(steps))
 }
 
 /// Whether two versions have the same workers.
@@ -104,33 +116,47 @@ mod tests {
     #[test]
     fn what_a_version_says_of_itself_decides_whether_it_can_be_swapped_in() {
         type Change = fn(&mut Description);
-        let rows: [(&str, Change, bool); 12] = [
+        let rows: [(&str, Change, bool); 14] = [
             ("nothing", |_| {}, true),
             ("name", |it| it.name.push('x'), true),
             ("version", |it| it.version.push('x'), true),
-            ("api_version", |it| it.api_version.push('1'), false),
-            ("kind", |it| it.kind.push('x'), false),
+            (
+                "api_version",
+                |it| it.primaries[0].api_version.push('1'),
+                false,
+            ),
+            ("kind", |it| it.primaries[0].kind.push('x'), false),
             (
                 "label_selector",
-                |it| it.label_selector = Some("a".into()),
+                |it| it.primaries[0].label_selector = Some("a".into()),
                 false,
             ),
             (
                 "field_selector",
-                |it| it.field_selector = Some("a=b".into()),
+                |it| it.primaries[0].field_selector = Some("a=b".into()),
                 false,
             ),
             (
                 "fields",
-                |it| it.fields = Fields::parse([".spec"]).unwrap(),
+                |it| it.primaries[0].fields = Fields::parse([".spec"]).unwrap(),
                 false,
             ),
             (
                 "spec_change_only",
-                |it| it.spec_change_only = !it.spec_change_only,
+                |it| it.primaries[0].spec_change_only = !it.primaries[0].spec_change_only,
                 false,
             ),
-            ("finalizes", |it| it.finalizes = !it.finalizes, false),
+            (
+                "finalizes",
+                |it| it.primaries[0].finalizes = !it.primaries[0].finalizes,
+                false,
+            ),
+            (
+                "another kind",
+                |it| it.primaries.push(PrimaryWatch::of("x.dev/v1", "Y")),
+                false,
+            ),
+            ("no kind", |it| it.primaries.clear(), false),
             ("needs", |it| it.needs.clear(), false),
             ("crds", |it| it.crds.push("kind: X".into()), true),
         ];

@@ -9,10 +9,20 @@ use crate::api::{Discovery, Resource};
 use crate::digest::Digest;
 use crate::grants::{Grant, Grants, entries};
 use crate::manifest::{self, line_of_grant};
-use crate::metrics::RunningVersion;
+use crate::metrics::{ReconciledKind, RunningVersion};
 use crate::needs::{CoverageQuery, PrimaryKind, Readiness};
-use crate::plugin::{Description, Plugin};
+use crate::plugin::{Description, Plugin, PrimaryWatch};
 use crate::source::Candidate;
+
+/// The kinds that a plugin reconciles which says this of itself.
+pub(super) fn reconciled(description: &Description) -> Vec<ReconciledKind> {
+    let primaries = description.primaries.iter();
+    let kinds = primaries.map(|primary| ReconciledKind {
+        api_version: primary.api_version.clone(),
+        kind: primary.kind.clone(),
+    });
+    kinds.collect()
+}
 
 /// A version that runs, or is to.
 pub(super) struct Version {
@@ -31,8 +41,7 @@ impl Version {
         RunningVersion {
             version: described.version.clone(),
             digest: self.digest.to_string(),
-            api_version: described.api_version.clone(),
-            kind: described.kind.clone(),
+            kinds: reconciled(described),
         }
     }
 
@@ -56,21 +65,21 @@ impl Version {
         same_sight(one, &self.plugin.description) && *grants == self.candidate.document.grants
     }
 
-    /// Whether its grants can work, with its primary kind as discovery knows it: what it has to do without.
+    /// Whether its grants can work, with its primary kinds as discovery knows them: what it has to do without.
     ///
     /// # Errors
-    /// Why it is not started: it may not watch its primary kind, not finalize it though it does, or a need is
+    /// Why it is not started: it may not watch a primary kind, not finalize it though it does, or a need is
     /// granted where it covers nothing.
     pub(super) fn check_grants(
         &self,
-        primary: &Resource,
+        primaries: &[Resource],
         discovery: &Discovery,
     ) -> Result<Vec<String>, String> {
         let document = &self.candidate.document;
         let (name, file) = (&document.name, document.file.display());
         let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
         let places = CoverageQuery {
-            primary: primary.into(),
+            primaries: primaries.iter().map(PrimaryKind::from).collect(),
             is_cluster_scoped: &scope,
         };
         let readiness = Readiness::of(&self.plugin.description, &document.grants, &places);
@@ -110,15 +119,21 @@ impl Host {
 
     /// Whether `grants` are all that a plugin needs, with its kinds as they are remembered.
     pub fn readiness(&self, description: &Description, grants: &Grants) -> Readiness {
-        let primary = self
-            .discovery
-            .remembered(&description.api_version, &description.kind);
-        let likely = description.likely_plural();
+        let primaries = description.primaries.iter();
+        let known: Vec<(&PrimaryWatch, Option<Resource>, String)> = primaries
+            .map(|primary| {
+                let known = self
+                    .discovery
+                    .remembered(&primary.api_version, &primary.kind);
+                (primary, known, description.likely_plural(primary))
+            })
+            .collect();
+        let primaries = known.iter().map(|(primary, known, likely)| match known {
+            Some(resource) => resource.into(),
+            None => PrimaryKind::known(primary.group(), likely),
+        });
         let places = CoverageQuery {
-            primary: match &primary {
-                Some(primary) => primary.into(),
-                None => PrimaryKind::known(description.group(), &likely),
-            },
+            primaries: primaries.collect(),
             is_cluster_scoped: &|group, plural| self.discovery.is_cluster_scoped(group, plural),
         };
         Readiness::of(description, grants, &places)

@@ -9,6 +9,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::failure::FailureKind;
+use super::pass_metrics::PassMetrics;
 use super::plugin_metrics::{PluginMetrics, PluginStage};
 use crate::memory::Account;
 
@@ -68,12 +69,33 @@ impl<'a> Rows<'a> {
         self.row(more, &ConstCounter::new(count))
     }
 
+    /// A series for each kind that the plugin reconciles.
+    fn of_kinds<M: EncodeMetric>(
+        &mut self,
+        meters: &PluginMetrics,
+        metric: fn(&PassMetrics) -> &M,
+    ) -> fmt::Result {
+        let mut kinds = meters.by_kind().into_iter();
+        kinds.try_for_each(|(kind, passes)| {
+            let labels = [("kind", &*kind)];
+            self.row(named(&labels), metric(&passes))
+        })
+    }
+
     fn gauge(&mut self, value: f64) -> fmt::Result {
         self.row(&[], &ConstGauge::new(value))
     }
 
     fn level(&mut self, more: &[(&'static str, &str)], value: u64) -> fmt::Result {
         self.row(more, &ConstGauge::new(value))
+    }
+}
+
+/// The labels without the first one, if that is empty.
+fn named<'a, 'b>(labels: &'a [(&'static str, &'b str)]) -> &'a [(&'static str, &'b str)] {
+    match labels {
+        [(_, ""), rest @ ..] => rest,
+        all => all,
     }
 }
 
@@ -89,10 +111,17 @@ pub(super) const FAMILIES: &[Family] = &[
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
         rows: |meters, rows| {
-            rows.count(&[("result", "success")], meters.success.get())?;
-            rows.count(&[("result", "error")], meters.error.get())?;
-            rows.count(&[("result", "requeue")], meters.requeue.get())?;
-            rows.count(&[("result", "requeue_after")], meters.requeue_after.get())
+            for (kind, passes) in meters.by_kind() {
+                let mut count = |result, count| {
+                    let labels = [("kind", &*kind), ("result", result)];
+                    rows.count(named(&labels), count)
+                };
+                count("success", passes.success.get())?;
+                count("error", passes.error.get())?;
+                count("requeue", passes.requeue.get())?;
+                count("requeue_after", passes.requeue_after.get())?;
+            }
+            Ok(())
         },
     },
     Family {
@@ -100,35 +129,35 @@ pub(super) const FAMILIES: &[Family] = &[
         help: "Total number of reconciliation errors per controller",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
-        rows: |meters, rows| rows.row(&[], &meters.error),
+        rows: |meters, rows| rows.of_kinds(meters, |passes| &passes.error),
     },
     Family {
         name: "controller_runtime_terminal_reconcile_errors",
         help: "Total number of terminal reconciliation errors per controller",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
-        rows: |meters, rows| rows.row(&[], &meters.terminal),
+        rows: |meters, rows| rows.of_kinds(meters, |passes| &passes.terminal),
     },
     Family {
         name: "controller_runtime_reconcile_panics",
         help: "Total number of reconciliation panics per controller",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
-        rows: |meters, rows| rows.row(&[], &meters.panics),
+        rows: |meters, rows| rows.of_kinds(meters, |passes| &passes.panics),
     },
     Family {
         name: "controller_runtime_reconcile_timeouts",
         help: "Total number of reconciliation timeouts per controller",
         kind: MetricType::Counter,
         labelled: Labelled::Controller,
-        rows: |meters, rows| rows.row(&[], &meters.timeouts),
+        rows: |meters, rows| rows.of_kinds(meters, |passes| &passes.timeouts),
     },
     Family {
         name: "controller_runtime_reconcile_time_seconds",
         help: "Length of time per reconciliation per controller",
         kind: MetricType::Histogram,
         labelled: Labelled::Controller,
-        rows: |meters, rows| rows.row(&[], &meters.time),
+        rows: |meters, rows| rows.of_kinds(meters, |passes| &passes.time),
     },
     Family {
         name: "controller_runtime_max_concurrent_reconciles",
@@ -211,15 +240,17 @@ pub(super) const FAMILIES: &[Family] = &[
         kind: MetricType::Gauge,
         labelled: Labelled::Controller,
         rows: |meters, rows| match meters.about() {
-            Some(about) => rows.level(
-                &[
-                    ("version", &about.version),
-                    ("digest", &about.digest),
-                    ("api_version", &about.api_version),
-                    ("kind", &about.kind),
-                ],
-                1,
-            ),
+            Some(about) => about.kinds.iter().try_for_each(|reconciled| {
+                rows.level(
+                    &[
+                        ("version", &about.version),
+                        ("digest", &about.digest),
+                        ("api_version", &reconciled.api_version),
+                        ("kind", &reconciled.kind),
+                    ],
+                    1,
+                )
+            }),
             None => Ok(()),
         },
     },

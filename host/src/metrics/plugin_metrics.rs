@@ -10,11 +10,13 @@ use parking_lot::Mutex;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use serde::{Deserialize, Serialize};
 
 use tokio::sync::watch;
 
 use super::failure::FailureKind;
 use super::history::{History, Interval, Totals};
+use super::pass_metrics::PassMetrics;
 use crate::flowcontrol::{Seconds, Throttled};
 use crate::grants::Used;
 use crate::memory::Account;
@@ -23,33 +25,9 @@ use crate::plugin::{CustomMetrics, HostCalls};
 /// A gauge of what cannot be negative.
 pub(super) type UnsignedGauge = Gauge<u64, AtomicU64>;
 
-/// The upper bounds of `controller_runtime_reconcile_time_seconds`
-/// (controller-runtime, `pkg/internal/controller/metrics`).
-const RECONCILE_TIME: [f64; 40] = [
-    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
-    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
-    25.0, 30.0, 40.0, 50.0, 60.0,
-];
-
 /// What is counted of one plugin.
 #[derive(Debug)]
 pub struct PluginMetrics {
-    /// Passes that ended well, and rest.
-    pub(crate) success: Counter,
-    /// Passes that failed.
-    pub(crate) error: Counter,
-    /// Passes that are to run again at once.
-    pub(crate) requeue: Counter,
-    /// Passes that are to run again after a time.
-    pub(crate) requeue_after: Counter,
-    /// Failures that only a change can fix.
-    pub(crate) terminal: Counter,
-    /// Calls that trapped.
-    pub(crate) panics: Counter,
-    /// Calls that were too slow.
-    pub(crate) timeouts: Counter,
-    /// How long passes took, in seconds.
-    pub(crate) time: Histogram,
     /// Workers.
     pub(crate) max_concurrent: UnsignedGauge,
     /// Keys that came into the queue.
@@ -88,6 +66,8 @@ pub struct PluginMetrics {
     pub(crate) custom_metrics: CustomMetrics,
     /// What it waited for, and what it lost.
     pub(crate) throttled: Throttled,
+    /// What is counted of its passes, by the name of the kind.
+    kinds: Mutex<BTreeMap<String, Arc<PassMetrics>>>,
     /// Calls that did not end well, by how they ended.
     failures: Mutex<BTreeMap<FailureKind, u64>>,
     stage: Mutex<PluginStage>,
@@ -96,8 +76,8 @@ pub struct PluginMetrics {
     refusal: Mutex<Option<NotRunning>>,
     history: Mutex<History>,
     about: Mutex<Option<RunningVersion>>,
-    /// The group and version of the primary kind of a version that does not run yet, and that kind.
-    claim: Mutex<Option<(String, String)>>,
+    /// The kinds that a version reconciles which does not run yet; none if no version could say so.
+    claim: Mutex<Vec<ReconciledKind>>,
     moved: watch::Sender<()>,
     backlog: Mutex<Option<Weak<dyn Backlog>>>,
 }
@@ -173,9 +153,17 @@ pub struct RunningVersion {
     pub version: String,
     /// The digest of its component.
     pub digest: String,
-    /// The group and version of its primary kind.
+    /// The kinds that it reconciles.
+    pub kinds: Vec<ReconciledKind>,
+}
+
+/// A kind that a plugin reconciles.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReconciledKind {
+    /// Its group and version.
     pub api_version: String,
-    /// Its primary kind.
+    /// Its name.
     pub kind: String,
 }
 
@@ -209,14 +197,6 @@ impl Default for PluginMetrics {
         // client-go's buckets of the work queue: 10 ns to 1000 s.
         let queue = || Histogram::new(exponential_buckets(10e-9, 10.0, 12));
         Self {
-            success: Counter::default(),
-            error: Counter::default(),
-            requeue: Counter::default(),
-            requeue_after: Counter::default(),
-            terminal: Counter::default(),
-            panics: Counter::default(),
-            timeouts: Counter::default(),
-            time: Histogram::new(RECONCILE_TIME),
             max_concurrent: UnsignedGauge::default(),
             adds: Counter::default(),
             retries: Counter::default(),
@@ -236,6 +216,7 @@ impl Default for PluginMetrics {
             calls: HostCalls::default(),
             custom_metrics: CustomMetrics::default(),
             throttled: Throttled::default(),
+            kinds: Mutex::default(),
             failures: Mutex::default(),
             stage: Mutex::default(),
             holder: Mutex::default(),
@@ -309,15 +290,37 @@ impl PluginMetrics {
         matches!(*self.refusal.lock(), Some(NotRunning::Quarantined(_)))
     }
 
+    /// What is counted of its passes over objects of `kind`; at 0 if there was none.
+    pub(crate) fn passes_over(&self, kind: &str) -> Arc<PassMetrics> {
+        let mut kinds = self.kinds.lock();
+        match kinds.get(kind) {
+            Some(passes) => passes.clone(),
+            None => kinds.entry(kind.to_owned()).or_default().clone(),
+        }
+    }
+
+    /// What is counted of its passes, by the name of the kind. Without a name, until a version has said what it
+    /// reconciles.
+    pub(super) fn by_kind(&self) -> Vec<(String, Arc<PassMetrics>)> {
+        let kinds = self.kinds.lock();
+        if kinds.is_empty() {
+            return vec![(String::new(), Arc::default())];
+        }
+        let kinds = kinds.iter();
+        let kinds = kinds.map(|(kind, passes)| (kind.clone(), passes.clone()));
+        kinds.collect()
+    }
+
     /// How many passes have ended.
     pub fn passes(&self) -> u64 {
-        let ends = [
-            &self.success,
-            &self.error,
-            &self.requeue,
-            &self.requeue_after,
-        ];
-        ends.iter().map(|end| end.get()).sum()
+        let kinds = self.kinds.lock();
+        kinds.values().map(|passes| passes.ended()).sum()
+    }
+
+    /// How many passes have failed.
+    pub fn failed_passes(&self) -> u64 {
+        let kinds = self.kinds.lock();
+        kinds.values().map(|passes| passes.error.get()).sum()
     }
 
     /// A step of its history is over.
@@ -343,15 +346,18 @@ impl PluginMetrics {
         self.moved.send_replace(());
     }
 
-    /// A version says that it reconciles this, whether it is admitted or not.
-    pub(crate) fn claims(&self, api_version: &str, kind: &str) {
-        *self.claim.lock() = Some((api_version.to_owned(), kind.to_owned()));
+    /// A version says that it reconciles these, whether it is admitted or not.
+    pub(crate) fn claims(&self, kinds: Vec<ReconciledKind>) {
+        for reconciled in &kinds {
+            self.passes_over(&reconciled.kind);
+        }
+        *self.claim.lock() = kinds;
     }
 
-    /// What the plugin reconciles, or would: the group and version, and the kind; none if no version could say so.
-    pub fn reconciles(&self) -> Option<(String, String)> {
-        let about = self.about().map(|about| (about.api_version, about.kind));
-        about.or_else(|| self.claim.lock().clone())
+    /// What the plugin reconciles, or would; none if no version could say so.
+    pub fn reconciles(&self) -> Vec<ReconciledKind> {
+        let about = self.about().map(|about| about.kinds);
+        about.unwrap_or_else(|| self.claim.lock().clone())
     }
 
     /// Notices that the plugin has moved on: its stage, its version, or what was refused.

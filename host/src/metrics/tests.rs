@@ -204,7 +204,12 @@ fn a_plugins_series_go_with_it_and_its_name_cannot_forge_any() {
     let metrics = metrics();
     let gone = metrics.of("gone");
     gone.failed(FailureKind::Call(CallFailure::Trapped));
-    gone.time.observe(0.1);
+    gone.claims(vec![ReconciledKind {
+        api_version: "x.dev/v1".into(),
+        kind: "Thing".into(),
+    }]);
+    gone.passes_over("Thing").time.observe(0.1);
+    gone.passes_over("Other").success.inc();
     metrics.of("stays\"} 1\nforged 1");
     assert!(
         metrics
@@ -212,6 +217,13 @@ fn a_plugins_series_go_with_it_and_its_name_cannot_forge_any() {
             .unwrap()
             .contains(r#"windlass_failures_total{controller="gone",reason="trapped"} 1"#)
     );
+    let text = metrics.text().unwrap();
+    for (kind, passes) in [("Thing", 0), ("Other", 1)] {
+        let row = format!(r#"{{controller="gone",kind="{kind}",result="success"}} {passes}"#);
+        let series = format!("controller_runtime_reconcile_total{row}");
+        assert!(text.contains(&series), "{series} is not in\n{text}");
+    }
+    assert_eq!(gone.passes(), 1);
     metrics.forget("gone");
     let text = metrics.text().unwrap();
     assert!(!text.contains("gone"), "{text}");

@@ -6,7 +6,7 @@
 use crate::api::Resource;
 use crate::api::is_cluster_scoped;
 use crate::grants::{Grant, Grants, Namespaces, Owners, Scope, entries, split_subresource};
-use crate::plugin::{Description, Need};
+use crate::plugin::{Description, Need, PrimaryWatch};
 
 /// The primary kind of a plugin, as far as it is known.
 #[derive(Clone, Copy, Debug)]
@@ -73,26 +73,32 @@ impl GrantProblem {
 pub(super) fn find(
     description: &Description,
     grants: &Grants,
-    primary: &PrimaryKind<'_>,
+    primaries: &[PrimaryKind<'_>],
     is_cluster_scoped: &dyn Fn(&str, &str) -> bool,
 ) -> Vec<GrantProblem> {
-    let mut problems: Vec<GrantProblem> = of_primary(description, grants, primary)
-        .into_iter()
-        .collect();
-    problems.extend(void(description, grants, primary, is_cluster_scoped));
-    problems.extend(children(description, grants, primary, is_cluster_scoped));
+    let each = description.primaries.iter().zip(primaries);
+    let of_primaries = each.filter_map(|(watch, kind)| of_primary(watch, grants, kind));
+    let mut problems: Vec<GrantProblem> = of_primaries.collect();
+    problems.extend(void(description, grants, primaries, is_cluster_scoped));
+    problems.extend(children(description, grants, primaries, is_cluster_scoped));
     problems
+}
+
+/// Whether objects of one of the primary kinds live in namespaces, as far as that is known.
+pub(super) fn has_namespaces(primaries: &[PrimaryKind<'_>]) -> bool {
+    let mut primaries = primaries.iter();
+    primaries.any(|primary| primary.namespaced != Some(false))
 }
 
 /// What keeps the host from watching the primary kind, or from finalizing its objects.
 fn of_primary(
-    description: &Description,
+    watch: &PrimaryWatch,
     grants: &Grants,
     primary: &PrimaryKind<'_>,
 ) -> Option<GrantProblem> {
     let PrimaryKind { group, plural, .. } = *primary;
     let mut verbs = vec!["get", "list", "watch"];
-    verbs.extend(description.finalizes.then_some("patch"));
+    verbs.extend(watch.finalizes.then_some("patch"));
     let name = name(group, plural);
     let scope = grants.watch_scope(group, plural, None);
     let what = if scope.is_empty() {
@@ -128,16 +134,15 @@ fn of_primary(
 fn void(
     description: &Description,
     grants: &Grants,
-    primary: &PrimaryKind<'_>,
+    primaries: &[PrimaryKind<'_>],
     is_cluster_scoped: &dyn Fn(&str, &str) -> bool,
 ) -> Vec<GrantProblem> {
+    let have_namespaces = has_namespaces(primaries);
     let is_void = |grant: &Grant, group: &str, resource: &str| {
         let (plural, _) = split_subresource(resource);
         match grant.namespaces {
             Namespaces::All => false,
-            Namespaces::SameAsPrimary => {
-                primary.namespaced == Some(false) || is_cluster_scoped(group, plural)
-            }
+            Namespaces::SameAsPrimary => !have_namespaces || is_cluster_scoped(group, plural),
             Namespaces::Only(_) => is_cluster_scoped(group, plural),
         }
     };
@@ -153,9 +158,12 @@ fn void(
             let what = if is_cluster_scoped(group, plural) {
                 format!("{name} is cluster-scoped: only `namespaces: all` covers it")
             } else {
+                let (kinds, verb, they) = match description.primaries.len() {
+                    1 => (description.kinds(), "is", "it has"),
+                    _ => (description.kinds(), "are", "they have"),
+                };
                 format!(
-                    "`namespaces: same-as-primary` covers no {name}: {} is cluster-scoped, so it has no namespace",
-                    description.kind
+                    "`namespaces: same-as-primary` covers no {name}: {kinds} {verb} cluster-scoped, so {they} no namespace"
                 )
             };
             let verbs: Vec<&str> = grant.verbs.iter().map(String::as_str).collect();
@@ -215,14 +223,22 @@ fn needs_more(
 fn children(
     description: &Description,
     grants: &Grants,
-    primary: &PrimaryKind<'_>,
+    primaries: &[PrimaryKind<'_>],
     is_cluster_scoped: &dyn Fn(&str, &str) -> bool,
 ) -> Vec<GrantProblem> {
-    if primary.namespaced != Some(true) {
+    // What one kind cannot own, another one may.
+    if primaries
+        .iter()
+        .any(|primary| primary.namespaced != Some(true))
+    {
         return Vec::new();
     }
-    let kind = &description.kind;
-    let watched = grants.watch_scope(primary.group, primary.plural, None);
+    let kinds = description.primaries.iter().map(|primary| &*primary.kind);
+    let kind = &kinds.collect::<Vec<_>>().join(" or ");
+    let watched = primaries
+        .iter()
+        .map(|primary| grants.watch_scope(primary.group, primary.plural, None));
+    let watched: Vec<Scope> = watched.collect();
     let mut problems: Vec<GrantProblem> = Vec::new();
     for (index, grant) in grants.iter().enumerate().filter(|(_, grant)| {
         let creates = grant.verbs.iter().any(|verb| verb == "create");
@@ -239,7 +255,8 @@ fn children(
                 );
                 (what, None)
             } else {
-                if is_creatable_at_home(grants, (group, resource), &watched) {
+                let mut homes = watched.iter();
+                if homes.any(|home| is_creatable_at_home(grants, (group, resource), home)) {
                     continue;
                 }
                 let what = format!(

@@ -22,7 +22,7 @@ impl Readiness {
         Self {
             missing: description.missing(grants),
             to_grant: wanted(description, grants, coverage),
-            problems: problems(description, grants, &coverage.primary, scope),
+            problems: problems(description, grants, &coverage.primaries, scope),
         }
     }
 
@@ -71,11 +71,11 @@ mod tests {
         }
         let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
         let coverage = CoverageQuery {
-            primary: PrimaryKind {
+            primaries: vec![PrimaryKind {
                 group: "x.dev",
                 plural: "xes",
                 namespaced: Some(true),
-            },
+            }],
             is_cluster_scoped: &|_, plural| plural == "nodes",
         };
         Readiness::of(&description, &Grants::new(grants).unwrap(), &coverage)

@@ -1,13 +1,13 @@
 //! What to write into a document so that it grants all that its plugin needs: pure.
 
-use super::PrimaryKind;
+use super::{PrimaryKind, has_namespaces};
 use crate::grants::{Grant, Grants, Namespaces, Scope, merged, split_subresource};
 use crate::plugin::{Description, Need};
 
 /// Where grants are to cover a kind.
 pub struct CoverageQuery<'a> {
-    /// The primary kind.
-    pub primary: PrimaryKind<'a>,
+    /// The primary kinds.
+    pub primaries: Vec<PrimaryKind<'a>>,
     /// Whether a kind is cluster-scoped; `false` of one that is not known.
     pub is_cluster_scoped: &'a dyn Fn(&str, &str) -> bool,
 }
@@ -48,20 +48,21 @@ pub fn wanted(
 impl CoverageQuery<'_> {
     fn of(&self, need: &Need, grants: &Grants) -> Namespaces {
         let (plural, _) = split_subresource(&need.resource);
-        let PrimaryKind {
-            group,
-            plural: own,
-            namespaced,
-        } = self.primary;
         // What has no namespace has no "same" one either.
-        if namespaced == Some(false) || (self.is_cluster_scoped)(&need.group, plural) {
+        let have_namespaces = has_namespaces(&self.primaries);
+        if !have_namespaces || (self.is_cluster_scoped)(&need.group, plural) {
             return Namespaces::All;
         }
-        if (&*need.group, plural) != (group, own) {
+        let mut primaries = self.primaries.iter();
+        let Some(own) = primaries.find(|own| (own.group, own.plural) == (&*need.group, plural))
+        else {
             return Namespaces::SameAsPrimary;
+        };
+        if own.namespaced == Some(false) {
+            return Namespaces::All;
         }
-        // The primary kind has a place of its own: where it is watched, or everywhere if that is nowhere yet.
-        match grants.watch_scope(group, own, None) {
+        // A primary kind has a place of its own: where it is watched, or everywhere if that is nowhere yet.
+        match grants.watch_scope(own.group, own.plural, None) {
             Scope::Namespaces(names) if !names.is_empty() => Namespaces::Only(names),
             Scope::Namespaces(_) | Scope::All => Namespaces::All,
         }
@@ -103,11 +104,11 @@ mod tests {
         let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
         let grants = Grants::new(grants).unwrap();
         let coverage = CoverageQuery {
-            primary: PrimaryKind {
+            primaries: vec![PrimaryKind {
                 group: "x.dev",
                 plural: "xes",
                 namespaced,
-            },
+            }],
             // The project defines it.
             is_cluster_scoped: &|_, plural| ["wholes", "parts"].contains(&plural),
         };
@@ -138,7 +139,7 @@ mod tests {
             ..Description::asking("", "configmaps", &[])
         };
         let coverage = CoverageQuery {
-            primary: PrimaryKind::known("x.dev", "xes"),
+            primaries: vec![PrimaryKind::known("x.dev", "xes")],
             is_cluster_scoped: &|_, _| false,
         };
         let never = wanted(&description, &Grants::default(), &coverage).unwrap_err();

@@ -21,6 +21,17 @@ pub struct Description {
     pub name: String,
     /// Its own version.
     pub version: String,
+    /// The kinds that it reconciles, each of them once; at least one.
+    pub primaries: Vec<PrimaryWatch>,
+    /// What it may want to touch.
+    pub needs: Vec<Need>,
+    /// The CustomResourceDefinitions that it carries, each as JSON; the host that runs it keeps none.
+    pub crds: Vec<String>,
+}
+
+/// A kind that a plugin reconciles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrimaryWatch {
     /// `examples.windlass.dev/v1`.
     pub api_version: String,
     /// `Greeting`.
@@ -33,12 +44,8 @@ pub struct Description {
     pub spec_change_only: bool,
     /// What it reads of a primary.
     pub fields: Fields,
-    /// Whether its primaries wait for `finalize`.
+    /// Whether its objects wait for `finalize`.
     pub finalizes: bool,
-    /// What it may want to touch.
-    pub needs: Vec<Need>,
-    /// The CustomResourceDefinitions that it carries, each as JSON; the host that runs it keeps none.
-    pub crds: Vec<String>,
 }
 
 /// One need, for one resource of one group.
@@ -85,13 +92,7 @@ impl Description {
         Self {
             name: "x".into(),
             version: "1".into(),
-            api_version: "x.dev/v1".into(),
-            kind: "X".into(),
-            label_selector: None,
-            field_selector: None,
-            spec_change_only: false,
-            fields: Fields::default(),
-            finalizes: false,
+            primaries: vec![PrimaryWatch::of("x.dev/v1", "X")],
             needs: vec![Need {
                 group: group.into(),
                 resource: resource.into(),
@@ -104,6 +105,63 @@ impl Description {
     }
 }
 
+#[cfg(any(test, feature = "testing"))]
+impl PrimaryWatch {
+    /// All objects of a kind, whatever changes of them, and without `finalize`.
+    pub fn of(api_version: &str, kind: &str) -> Self {
+        Self {
+            api_version: api_version.into(),
+            kind: kind.into(),
+            label_selector: None,
+            field_selector: None,
+            spec_change_only: false,
+            fields: Fields::default(),
+            finalizes: false,
+        }
+    }
+}
+
+impl PrimaryWatch {
+    fn read(raw: types::Watch) -> Result<Self, String> {
+        if raw.kind.is_empty() || raw.api_version.is_empty() {
+            return Err("one of its primary kinds has no name, or no version".into());
+        }
+        if let Some(selector) = &raw.label_selector {
+            LabelSelector::parse(selector).map_err(|error| error.to_string())?;
+        }
+        let said = |selector: Option<String>| selector.filter(|text| !text.trim().is_empty());
+        Ok(Self {
+            fields: fields(&raw.fields)?,
+            spec_change_only: raw.trigger == types::Trigger::SpecChange,
+            api_version: raw.api_version,
+            kind: raw.kind,
+            label_selector: said(raw.label_selector),
+            field_selector: said(raw.field_selector),
+            finalizes: raw.finalizes == types::Finalizes::Always,
+        })
+    }
+
+    /// The group of the kind.
+    pub fn group(&self) -> &str {
+        group_of(&self.api_version)
+    }
+
+    /// The group of the kind, and its name: the same in all versions.
+    pub fn group_kind(&self) -> (&str, &str) {
+        (self.group(), &self.kind)
+    }
+
+    /// Whether only some objects of the kind are reconciled.
+    pub fn selects(&self) -> bool {
+        self.label_selector.is_some() || self.field_selector.is_some()
+    }
+
+    /// What the kind is called in paths, as Kubernetes' clients guess it.
+    pub fn guessed_plural(&self) -> String {
+        ApiResource::from_gvk(&GroupVersionKind::gvk(self.group(), "v1", &self.kind)).plural
+    }
+}
+
 impl Description {
     /// Reads what the guest answered.
     ///
@@ -111,21 +169,18 @@ impl Description {
     /// What in it cannot be used.
     pub fn read(raw: types::Description) -> Result<Self, String> {
         bounds::check(&raw)?;
-        let finalizes = raw
-            .primaries
-            .iter()
-            .any(|primary| primary.finalizes == types::Finalizes::Always);
-        let count = raw.primaries.len();
-        let Ok([primary]) = <[types::Watch; 1]>::try_from(raw.primaries) else {
-            return Err(format!(
-                "it names {count} primary kinds, and this host takes one"
-            ));
-        };
-        if primary.kind.is_empty() || primary.api_version.is_empty() {
+        let primaries = raw.primaries.into_iter().map(PrimaryWatch::read);
+        let primaries = primaries.collect::<Result<Vec<_>, _>>()?;
+        if primaries.is_empty() {
             return Err("it names no primary kind".into());
         }
-        if let Some(selector) = &primary.label_selector {
-            LabelSelector::parse(selector).map_err(|error| error.to_string())?;
+        let mut seen = BTreeSet::new();
+        let mut each = primaries.iter();
+        if let Some(twice) = each.find(|primary| !seen.insert(primary.group_kind())) {
+            let (kind, group) = (&twice.kind, twice.group());
+            return Err(format!(
+                "it names the primary kind {kind} of group {group:?} twice: once is enough, in one version"
+            ));
         }
         let mut needs = Vec::new();
         for rule in raw.needs {
@@ -152,36 +207,33 @@ impl Description {
         Ok(Self {
             name: clean(&raw.name, 63),
             version: clean(&raw.version, 64),
-            fields: fields(&primary.fields)?,
-            spec_change_only: primary.trigger == types::Trigger::SpecChange,
-            api_version: primary.api_version,
-            kind: primary.kind,
-            label_selector: primary
-                .label_selector
-                .filter(|selector| !selector.trim().is_empty()),
-            field_selector: primary
-                .field_selector
-                .filter(|selector| !selector.trim().is_empty()),
-            finalizes,
+            primaries,
             needs,
             crds: raw.crds,
         })
     }
 
-    /// The group of the primary.
-    pub fn group(&self) -> &str {
-        group_of(&self.api_version)
+    /// Whether objects of some kind wait for `finalize`.
+    pub fn finalizes(&self) -> bool {
+        self.primaries.iter().any(|primary| primary.finalizes)
     }
 
-    /// Whether only some objects of the primary kind are reconciled.
-    pub fn selects(&self) -> bool {
-        self.label_selector.is_some() || self.field_selector.is_some()
+    /// The names of its kinds, for people.
+    pub fn kinds(&self) -> String {
+        let kinds = self.primaries.iter().map(|primary| &*primary.kind);
+        kinds.collect::<Vec<_>>().join(", ")
     }
 
-    /// What the plugin called `plugin` looks at, with its `primary` as discovery knows it.
-    pub fn watch_spec(&self, plugin: &str, primary: Resource) -> WatchSpec {
-        let own = (primary.group.clone(), primary.plural.clone());
-        let mut fields = HashMap::from([(own.clone(), self.fields.clone())]);
+    /// What the plugin called `plugin` looks at for the objects of one kind that it reconciles, which discovery knows as
+    /// `resource`.
+    pub fn watch_spec(
+        &self,
+        plugin: &str,
+        primary: &PrimaryWatch,
+        resource: Resource,
+    ) -> WatchSpec {
+        let own = (resource.group.clone(), resource.plural.clone());
+        let mut fields = HashMap::from([(own.clone(), primary.fields.clone())]);
         let reads = |need: &&Need| {
             let read = |verb: &String| matches!(verb.as_str(), "get" | "list" | "watch");
             need.verbs.iter().any(read) && split_subresource(&need.resource).1.is_none()
@@ -198,14 +250,14 @@ impl Description {
             fields.insert(name, declared);
         }
         WatchSpec {
-            primary,
+            primary: resource,
             finalizer: finalizer_of(plugin),
             manager: manager_of(plugin),
-            selects: self.selects(),
-            watches_unselected: self.selects() && self.watched().any(|need| need.is(&own)),
-            spec_change_only: self.spec_change_only,
+            selects: primary.selects(),
+            watches_unselected: primary.selects() && self.watched().any(|need| need.is(&own)),
+            spec_change_only: primary.spec_change_only,
             fields,
-            watches: self.watches(own),
+            watches: self.watches(own, primary.selects()),
         }
     }
 
@@ -215,13 +267,13 @@ impl Description {
         self.needs.iter().filter(watches)
     }
 
-    /// What is watched whole: of a primary with a selector the host does not see all there are.
-    fn watches(&self, primary: (String, String)) -> BTreeSet<(String, String)> {
+    /// What is watched whole: of a kind with a selector the host does not see all there are.
+    fn watches(&self, primary: (String, String), selects: bool) -> BTreeSet<(String, String)> {
         let mut watches: BTreeSet<_> = self
             .watched()
             .map(|need| (need.group.clone(), need.resource.clone()))
             .collect();
-        if self.selects() {
+        if selects {
             watches.remove(&primary);
         } else {
             watches.insert(primary);
@@ -229,19 +281,20 @@ impl Description {
         watches
     }
 
-    /// What the primary kind is called in paths, as Kubernetes' clients guess it.
-    pub fn guessed_plural(&self) -> String {
-        ApiResource::from_gvk(&GroupVersionKind::gvk(self.group(), "v1", &self.kind)).plural
-    }
-
-    /// What the primary kind is called in paths, as far as the plugin says: of its group it may need one kind only.
-    pub fn likely_plural(&self) -> String {
-        let of_group = self.watched().filter(|need| need.group == self.group());
+    /// What a primary kind is called in paths, as far as the plugin says: of its group it may need one kind only, but
+    /// for those whose name can be guessed.
+    pub fn likely_plural(&self, primary: &PrimaryWatch) -> String {
+        let guess = primary.guessed_plural();
+        let others = self.primaries.iter().filter(|other| *other != primary);
+        let others: BTreeSet<String> = others.map(PrimaryWatch::guessed_plural).collect();
+        let of_group = self.watched().filter(|need| need.group == primary.group());
         let plurals = of_group.map(|need| &*need.resource);
-        let plurals: BTreeSet<&str> = plurals.filter(|name| !name.contains(['/', '*'])).collect();
+        let plurals: BTreeSet<&str> = plurals
+            .filter(|name| !name.contains(['/', '*']) && !others.contains(*name))
+            .collect();
         match (plurals.first(), plurals.len()) {
             (Some(only), 1) => (*only).to_owned(),
-            _ => self.guessed_plural(),
+            _ => guess,
         }
     }
 

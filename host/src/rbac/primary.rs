@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::grants::{Grant, Grants, Namespaces, Scope, entries};
-use crate::plugin::Description;
+use crate::plugin::{Description, PrimaryWatch};
 
 /// A primary kind, as far as grants say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,14 +19,18 @@ pub(super) struct GrantedPrimary {
     pub(super) scope: Scope,
 }
 
-/// Finds the primary of a plugin. Whether the plugin may be started with it is for
+/// Finds a primary kind of a plugin. Whether the plugin may be started with it is for
 /// [`crate::needs::problems`] to say.
 ///
 /// # Errors
 /// What to change in the grants.
-pub(super) fn find(description: &Description, grants: &Grants) -> Result<GrantedPrimary, String> {
-    let group = description.group();
-    let plural = plural(description, grants)?;
+pub(super) fn find(
+    description: &Description,
+    primary: &PrimaryWatch,
+    grants: &Grants,
+) -> Result<GrantedPrimary, String> {
+    let group = primary.group();
+    let plural = plural(description, primary, grants)?;
     Ok(GrantedPrimary {
         group: group.to_owned(),
         scope: grants.watch_scope(group, &plural, None),
@@ -34,18 +38,25 @@ pub(super) fn find(description: &Description, grants: &Grants) -> Result<Granted
     })
 }
 
-/// The plural of the primary kind, among what the grants let the plugin watch somewhere.
+/// The plural of a primary kind, among what the grants let the plugin watch somewhere.
 ///
 /// # Errors
 /// What to change in the grants.
-pub fn plural(description: &Description, grants: &Grants) -> Result<String, String> {
-    let (group, kind) = (description.group(), &description.kind);
-    let guess = description.guessed_plural();
-    let named = places(description, grants).flat_map(|grant| &grant.resources);
+pub fn plural(
+    description: &Description,
+    primary: &PrimaryWatch,
+    grants: &Grants,
+) -> Result<String, String> {
+    let (group, kind) = (primary.group(), &primary.kind);
+    let guess = primary.guessed_plural();
+    let others = description.primaries.iter().filter(|it| *it != primary);
+    let others: BTreeSet<String> = others.map(PrimaryWatch::guessed_plural).collect();
+    let named = places(primary, grants).flat_map(|grant| &grant.resources);
     let candidates: BTreeSet<&str> = named
         .filter(|resource| !resource.contains('/'))
         .map(|resource| if resource == "*" { &guess } else { resource })
         .map(String::as_str)
+        .filter(|resource| *resource == guess || !others.contains(*resource))
         .collect();
     if candidates.contains(guess.as_str()) {
         return Ok(guess);
@@ -55,8 +66,8 @@ pub fn plural(description: &Description, grants: &Grants) -> Result<String, Stri
         (Some(only), None) => Ok(only.to_owned()),
         (None, _) => {
             let mut verbs = vec!["get", "list", "watch"];
-            verbs.extend(description.finalizes.then_some("patch"));
-            let named = description.likely_plural();
+            verbs.extend(primary.finalizes.then_some("patch"));
+            let named = description.likely_plural(primary);
             let grant = Grant::suggested(group, &[&named], &verbs, Namespaces::All);
             Err(format!(
                 "no grant says where it may watch its primary kind {kind}: grant watch on it with `namespaces: all` or a list of names; write: {}",
@@ -69,17 +80,17 @@ pub fn plural(description: &Description, grants: &Grants) -> Result<String, Stri
     }
 }
 
-/// Whether some grant lets the plugin watch a kind of its primary's group somewhere.
-pub fn is_watched(description: &Description, grants: &Grants) -> bool {
-    places(description, grants).next().is_some()
+/// Whether some grant lets the plugin watch a kind of the primary's group somewhere.
+pub fn is_watched(primary: &PrimaryWatch, grants: &Grants) -> bool {
+    places(primary, grants).next().is_some()
 }
 
 /// The grants that say where kinds of the primary's group are watched.
-fn places<'a>(description: &'a Description, grants: &'a Grants) -> impl Iterator<Item = &'a Grant> {
+fn places<'a>(primary: &'a PrimaryWatch, grants: &'a Grants) -> impl Iterator<Item = &'a Grant> {
     let says = |list: &[String], wanted: &str| list.iter().any(|it| it == "*" || it == wanted);
     grants.iter().filter(move |grant| {
         grant.namespaces != Namespaces::SameAsPrimary
-            && says(&grant.api_groups, description.group())
+            && says(&grant.api_groups, primary.group())
             && says(&grant.verbs, "watch")
     })
 }
@@ -88,29 +99,17 @@ fn places<'a>(description: &'a Description, grants: &'a Grants) -> impl Iterator
 mod tests {
     use super::*;
 
-    fn description(api_version: &str, kind: &str, finalizes: bool) -> Description {
-        Description {
-            name: "p".into(),
-            version: "1".into(),
-            api_version: api_version.into(),
-            kind: kind.into(),
-            label_selector: None,
-            field_selector: None,
-            spec_change_only: false,
-            fields: Default::default(),
-            finalizes,
-            needs: Vec::new(),
-            crds: Vec::new(),
-        }
-    }
-
     fn grants(text: &str) -> Grants {
         let grants: Vec<Grant> = serde_saphyr::from_str(text).unwrap();
         Grants::new(grants).unwrap()
     }
 
     fn found(kind: &str, text: &str) -> Result<(String, Scope), String> {
-        let primary = find(&description("x.dev/v1", kind, false), &grants(text))?;
+        let described = Description {
+            primaries: vec![PrimaryWatch::of("x.dev/v1", kind)],
+            ..Description::asking("", "configmaps", &[])
+        };
+        let primary = find(&described, &described.primaries[0], &grants(text))?;
         Ok((primary.plural, primary.scope))
     }
 

@@ -38,21 +38,23 @@ pub(super) enum RoleScope {
 /// The rules that `grants` need, by place. A place has at least one.
 pub(super) fn rules(
     grants: &Grants,
-    primary: &GrantedPrimary,
+    primaries: &[GrantedPrimary],
 ) -> BTreeMap<RoleScope, Vec<PolicyRule>> {
+    let scope = scope(primaries);
     let mut places: BTreeMap<RoleScope, Vec<PolicyRule>> = BTreeMap::new();
-    let mut seen: Vec<RoleScope> = of_scope(&primary.scope);
+    let mut seen: Vec<RoleScope> = of_scope(&scope);
     for grant in grants.iter() {
-        let of_grant = of_grant(grant, &wildcard::groups(grants, primary));
-        for place in of_namespaces(&grant.namespaces, &primary.scope) {
+        let of_grant = of_grant(grant, &wildcard::groups(grants, primaries));
+        for place in of_namespaces(&grant.namespaces, &scope) {
             if holds(grant, "get") {
                 seen.push(place.clone());
             }
             places.entry(place).or_default().extend(of_grant.clone());
         }
     }
-    for place in of_scope(&primary.scope) {
-        if grants.iter().any(|grant| holds(grant, "create")) {
+    let creates = grants.iter().any(|grant| holds(grant, "create"));
+    for primary in primaries.iter().filter(|_| creates) {
+        for place in of_scope(&primary.scope) {
             let finalizers = format!("{}/finalizers", primary.plural);
             let rule = rule(&[&primary.group], &[&finalizers], &[], &["update"]);
             places.entry(place).or_default().push(rule);
@@ -133,6 +135,12 @@ fn rule(groups: &[&str], resources: &[&str], names: &[&str], verbs: &[&str]) -> 
     }
 }
 
+/// Where any of the primary kinds is watched.
+fn scope(primaries: &[GrantedPrimary]) -> Scope {
+    let scopes = primaries.iter().map(|primary| primary.scope.clone());
+    scopes.fold(Scope::Namespaces(Vec::new()), Scope::union)
+}
+
 fn of_scope(scope: &Scope) -> Vec<RoleScope> {
     match scope {
         Scope::All => vec![RoleScope::Everywhere],
@@ -151,12 +159,13 @@ fn of_namespaces(namespaces: &Namespaces, primary: &Scope) -> Vec<RoleScope> {
 /// Why the rules of each place are powerful, for the person who applies them.
 pub(super) fn powers(
     grants: &Grants,
-    primary: &GrantedPrimary,
+    primaries: &[GrantedPrimary],
 ) -> BTreeMap<RoleScope, Vec<String>> {
+    let scope = scope(primaries);
     let mut powers: BTreeMap<RoleScope, Vec<String>> = BTreeMap::new();
     for grant in grants.iter() {
         let reasons: Vec<String> = grant.powers().iter().map(ToString::to_string).collect();
-        for place in of_namespaces(&grant.namespaces, &primary.scope) {
+        for place in of_namespaces(&grant.namespaces, &scope) {
             let held = powers.entry(place).or_default();
             for reason in &reasons {
                 if !held.contains(reason) {

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::document::{GrantStatus, KeyStatus, Passes, PluginDetails, PluginStatus, Status};
 use super::warnings::{WarningInput, warnings};
-use crate::controller::{Archive, ControllerHandles, Record};
+use crate::controller::{Archive, ControllerHandle, ControllerHandles, Record};
 use crate::grants::Unused;
 use crate::metrics::{Interval, Metrics, PluginMetrics, PluginStage};
 use crate::seams::Clock;
@@ -76,12 +76,17 @@ impl StatusCollector {
         let mut seen = BTreeSet::new();
         let records = self.records.all_of(name);
         let newest = records.iter().rev();
-        let last: Vec<_> = newest.filter(|record| seen.insert(&record.key)).collect();
-        let handle = self.handles.of(name);
+        let last: Vec<_> = newest
+            .filter(|record| seen.insert(&record.primary))
+            .collect();
+        let handles = self.handles.of(name);
         let failing = self.records.of(name).failing(KEYS);
         let failing = failing.into_iter().filter_map(|failing| {
             let record = failing.record.as_ref()?;
-            let next = handle.as_ref().and_then(|handle| handle.next(&failing.key));
+            let primary = &failing.primary;
+            let mut handles = handles.iter();
+            let handle = handles.find(|handle| *handle.primary() == *primary.resource);
+            let next = handle.and_then(|handle| handle.next(&primary.key));
             Some(KeyStatus {
                 failures: failing.times,
                 since: Some(format!("{:.0}", failing.since)),
@@ -92,8 +97,7 @@ impl StatusCollector {
         let failing = failing.collect();
         let mut slowest = last;
         slowest.sort_by_key(|record| Reverse(record.took));
-        let unused = handle.map(|handle| handle.unused());
-        let unused = unused.into_iter().flatten();
+        let unused = ControllerHandle::unused(&handles);
         Some(PluginDetails {
             api_version: "windlass.dev/v1alpha1".to_owned(),
             kind: "PluginStatus".to_owned(),
@@ -104,7 +108,7 @@ impl StatusCollector {
                 .take(KEYS)
                 .map(|record| key(record))
                 .collect(),
-            unused_grants: unused.map(granted).collect(),
+            unused_grants: unused.into_iter().map(granted).collect(),
         })
     }
 
@@ -114,10 +118,8 @@ impl StatusCollector {
         let about = meters.about();
         let known = WarningInput {
             waiting,
-            kind: about.as_ref().map(|about| about.kind.clone()),
             ..self.warning_input(name, meters, &stage, &history)
         };
-        let reconciles = meters.reconciles();
         let mut took: Vec<Duration> = known.records.iter().map(|record| record.took).collect();
         took.sort_unstable();
         let minute = history.iter().rev().take(12);
@@ -127,10 +129,7 @@ impl StatusCollector {
             message: stage_message(&stage),
             version: about.as_ref().map(|about| about.version.clone()),
             digest: about.as_ref().map(|about| about.digest.clone()),
-            reconciles_api_version: reconciles
-                .as_ref()
-                .map(|(api_version, _)| api_version.clone()),
-            reconciles: reconciles.map(|(_, kind)| kind),
+            reconciles: meters.reconciles(),
             failing: known.trouble.count,
             paused: meters.paused.get(),
             depth: waiting.normal + waiting.low,
@@ -140,7 +139,7 @@ impl StatusCollector {
             oldest_ms: millis(waiting.oldest),
             passes: Passes {
                 total: meters.passes(),
-                failed: meters.error.get(),
+                failed: meters.failed_passes(),
                 last_minute: minute.map(|step| u64::from(step.passes)).sum(),
                 p50_us: micros(percentile(&took, 50)),
                 p99_us: micros(percentile(&took, 99)),
@@ -162,7 +161,8 @@ impl StatusCollector {
         history: &[Interval],
     ) -> WarningInput {
         let records = self.records.all_of(name);
-        let limits = self.handles.of(name).map(|handle| handle.limits());
+        let handles = self.handles.of(name);
+        let limits = handles.first().map(|handle| handle.limits());
         let refused = meters.refusal();
         let now = self.clock.wall();
         let is_recent = |record: &&Arc<Record>| now.duration_since(record.began) < RECENT;
@@ -217,8 +217,10 @@ fn granted(unused: Unused) -> GrantStatus {
 
 fn key(record: &Record) -> KeyStatus {
     KeyStatus {
-        namespace: record.key.namespace.as_deref().map(str::to_owned),
-        name: record.key.name.to_string(),
+        api_version: record.primary.resource.api_version(),
+        kind: record.primary.resource.kind.clone(),
+        namespace: record.primary.key.namespace.as_deref().map(str::to_owned),
+        name: record.primary.key.name.to_string(),
         took_us: micros(record.took),
         failures: match record.error {
             Some(_) => record.attempt + 1,

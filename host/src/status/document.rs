@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::group_of;
+use crate::metrics::ReconciledKind;
 use crate::text::clean_name;
 
 /// What a host does.
@@ -39,10 +41,9 @@ pub struct PluginStatus {
     pub version: Option<String>,
     /// The digest of its component.
     pub digest: Option<String>,
-    /// The group and version of its primary kind.
-    pub reconciles_api_version: Option<String>,
-    /// Its primary kind.
-    pub reconciles: Option<String>,
+    /// The kinds that it reconciles.
+    #[serde(default)]
+    pub reconciles: Vec<ReconciledKind>,
     /// Keys that wait for a worker.
     pub depth: usize,
     /// Of those, the ones that wait for the others.
@@ -74,6 +75,16 @@ pub struct PluginStatus {
 }
 
 impl PluginStatus {
+    /// The names of the kinds that it reconciles, for people.
+    pub fn kinds(&self) -> String {
+        let kinds: Vec<&str> = self.reconciles.iter().map(|one| &*one.kind).collect();
+        if kinds.is_empty() {
+            "<none>".to_owned()
+        } else {
+            kinds.join(", ")
+        }
+    }
+
     /// Its message, unless one of its warnings says the same.
     pub fn own_message(&self) -> Option<&str> {
         let message = self.message.as_deref()?;
@@ -115,6 +126,10 @@ pub struct GrantStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyStatus {
+    /// The group and version of the object's kind.
+    pub api_version: String,
+    /// The object's kind.
+    pub kind: String,
     /// The object's namespace, if it has one.
     pub namespace: Option<String>,
     /// Its name.
@@ -135,13 +150,28 @@ pub struct KeyStatus {
     pub error: Option<String>,
 }
 
-/// `team-a/ada`
+impl KeyStatus {
+    /// What to ask `/why` about it: the query of the URL.
+    pub fn query(&self) -> String {
+        let dotted = match group_of(&self.api_version) {
+            "" => self.kind.clone(),
+            group => format!("{}.{group}", self.kind),
+        };
+        form_urlencoded::Serializer::new(String::new())
+            .append_pair("kind", &dotted)
+            .append_pair("namespace", self.namespace.as_deref().unwrap_or_default())
+            .append_pair("name", &self.name)
+            .finish()
+    }
+}
+
+/// `Greeting team-a/ada`
 impl std::fmt::Display for KeyStatus {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = clean_name(&self.name);
+        let (kind, name) = (&self.kind, clean_name(&self.name));
         match &self.namespace {
-            Some(namespace) => write!(out, "{namespace}/{name}"),
-            None => write!(out, "{name}"),
+            Some(namespace) => write!(out, "{kind} {namespace}/{name}"),
+            None => write!(out, "{kind} {name}"),
         }
     }
 }

@@ -77,7 +77,7 @@ pub fn cells(plugin: &PluginStatus) -> [String; 14] {
     [
         plugin.name.clone(),
         plugin.state.clone(),
-        plugin.reconciles.clone().unwrap_or_else(none),
+        plugin.kinds(),
         plugin.version.clone().unwrap_or_else(none),
         plugin.depth.to_string(),
         format_duration(Duration::from_millis(plugin.oldest_ms)),
@@ -95,7 +95,7 @@ pub fn cells(plugin: &PluginStatus) -> [String; 14] {
 /// One plugin as text; each line ends.
 pub fn details(details: &PluginDetails) -> String {
     let status = &details.status;
-    let kind = status.reconciles.as_deref().unwrap_or("<none>");
+    let kind = status.kinds();
     let version = status.version.as_deref().unwrap_or("<none>");
     let mut out = format!(
         "{}   {}, {kind}, version {version}\n",

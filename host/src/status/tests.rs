@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use super::collector::percentile;
 use super::*;
+use crate::metrics::ReconciledKind;
 
 #[test]
 fn a_percentile_is_one_of_the_values() {
@@ -21,7 +22,12 @@ fn a_status_is_a_table_and_what_is_wrong() {
         name: "greeter".into(),
         state: "running".into(),
         version: Some("0.1.0".into()),
-        reconciles: Some("Greeting".into()),
+        reconciles: ["Greeting", "Book"]
+            .map(|kind| ReconciledKind {
+                api_version: "examples.windlass.dev/v1".into(),
+                kind: kind.into(),
+            })
+            .to_vec(),
         depth: 3,
         failing: 1,
         paused: 2,
@@ -61,9 +67,9 @@ windlass 0.1.0 on host_1, up 3 min
 
 a.yaml: no YAML
 
-NAME     STATE    KIND      VERSION  QUEUE  OLDEST  PASSES/MIN     P50     P99  FAILED  FAILING  PAUSED   MEMORY     CPU
-greeter  running  Greeting  0.1.0        3   1.5 s          12  420 µs    9 ms       2        1       2  1.1 MiB  250 ms
-late     waiting  <none>    <none>       0    0 ms           0  <none>  <none>       0        0       0  0.0 MiB    0 ms
+NAME     STATE    KIND            VERSION  QUEUE  OLDEST  PASSES/MIN     P50     P99  FAILED  FAILING  PAUSED   MEMORY     CPU
+greeter  running  Greeting, Book  0.1.0        3   1.5 s          12  420 µs    9 ms       2        1       2  1.1 MiB  250 ms
+late     waiting  <none>          <none>       0    0 ms           0  <none>  <none>       0        0       0  0.0 MiB    0 ms
 
 late: waiting: no kind
 greeter: HotLoop: look
@@ -76,6 +82,8 @@ greeter: HotLoop: look
 #[test]
 fn one_plugin_is_told_line_by_line() {
     let failing = KeyStatus {
+        api_version: "examples.windlass.dev/v1".into(),
+        kind: "Greeting".into(),
         namespace: Some("n".into()),
         name: "ada".into(),
         took_us: 3_000,
@@ -122,9 +130,30 @@ PASSES     0, of which 0 failed; 0 in the last minute
 QUEUE      0 wait, the oldest for 0 ms; 0 wait for their time; 0 run; 1 fail; 0 are paused
 USED       0.0 MiB of memory at most, 0 ms of CPU time
 WARNING    Refused: the newest is refused: bad
-FAILING    n/ada   3 ms   4 failures since 2026-11-22T10:00:00Z, again in 20 s   no luck
-SLOWEST    n/bob   3 ms   rest
+FAILING    Greeting n/ada   3 ms   4 failures since 2026-11-22T10:00:00Z, again in 20 s   no luck
+SLOWEST    Greeting n/bob   3 ms   rest
 UNUSED     secrets: get list
 ";
     assert_eq!(shown, want);
+}
+
+#[test]
+fn a_key_is_asked_about_by_its_kind_and_group() {
+    let mut key = KeyStatus {
+        api_version: "examples.windlass.dev/v1".into(),
+        kind: "Greeting".into(),
+        namespace: Some("n".into()),
+        name: "a&b".into(),
+        took_us: 0,
+        failures: 0,
+        since: None,
+        next_ms: None,
+        returned: "rest".into(),
+        error: None,
+    };
+    let query = "kind=Greeting.examples.windlass.dev&namespace=n&name=a%26b";
+    assert_eq!(key.query(), query);
+    key.api_version = "v1".into();
+    key.namespace = None;
+    assert_eq!(key.query(), "kind=Greeting&namespace=&name=a%26b");
 }

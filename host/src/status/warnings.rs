@@ -51,8 +51,6 @@ pub(super) struct WarningInput {
     pub(super) memory_limit: Option<u64>,
     /// The most CPU time that a call may take.
     pub(super) cpu_limit: Option<Duration>,
-    /// The kind that it reconciles.
-    pub(super) kind: Option<String>,
 }
 
 /// What should be looked at, the most urgent first.
@@ -102,7 +100,7 @@ fn slowed_down(known: &WarningInput) -> WarningText {
 fn fails(known: &WarningInput) -> WarningText {
     let worst = known.trouble.worst.as_ref();
     let worst = worst.filter(|worst| worst.times >= MANY_FAILURES)?;
-    let (key, times, since) = (&worst.key, worst.times, worst.since);
+    let (key, times, since) = (&worst.primary, worst.times, worst.since);
     let text = format!(
         "{key} has failed {times} times in a row, since {since:.0}: ask `windlass why` about it"
     );
@@ -121,10 +119,10 @@ fn not_granted(known: &WarningInput) -> WarningText {
     let mut newest = known.recent.iter().rev();
     let denied = newest.find(|record| !record.journal.denied.is_empty())?;
     // What has gone well since is not missing.
-    let (key, what) = (&denied.key, denied.journal.denied.first()?);
+    let (key, what) = (&denied.primary, denied.journal.denied.first()?);
     let after = known.records.iter().rev();
     let mut after = after.take_while(|record| !Arc::ptr_eq(record, denied));
-    if after.any(|record| record.key == *key) {
+    if after.any(|record| record.primary == *key) {
         return None;
     }
     Some(("NotGranted", format!("for {key} it may not {what}")))
@@ -213,7 +211,6 @@ fn polls(known: &WarningInput) -> WarningText {
 }
 
 fn writes_status(known: &WarningInput) -> WarningText {
-    let kind = known.kind.as_ref()?;
     let newest = known
         .records
         .iter()
@@ -223,7 +220,8 @@ fn writes_status(known: &WarningInput) -> WarningText {
     let writes = |record: &&Arc<Record>| {
         let mut writes = record.journal.writes.iter();
         writes.any(|wrote| {
-            let own = wrote.kind == *kind && wrote.key == record.key;
+            let primary = &record.primary;
+            let own = wrote.kind == primary.resource.kind && wrote.key == primary.key;
             own && wrote
                 .end
                 .differences()
@@ -231,7 +229,7 @@ fn writes_status(known: &WarningInput) -> WarningText {
                 .any(|one| one.path.starts_with(".status"))
         })
     };
-    let same_version = newest.iter().map(|record| (&record.key, &record.uid));
+    let same_version = newest.iter().map(|record| (&record.primary, &record.uid));
     let keys: std::collections::BTreeSet<_> = same_version.collect();
     let habit = newest.len() == HABIT && keys.len() < HABIT / 2 && newest.iter().all(writes);
     habit.then(|| {

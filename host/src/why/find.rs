@@ -65,26 +65,32 @@ impl Finder {
         let (mut unclear, mut asked) = (Vec::new(), BTreeMap::new());
         for (plugin, meters) in self.metrics.plugins() {
             let about = meters.about();
-            match self.handles.of(&plugin) {
-                Some(handle) if question.means(handle.primary()) => {
-                    let about = (&*plugin, &*meters, about);
+            let handles = self.handles.of(&plugin);
+            for handle in &handles {
+                if question.means(handle.primary()) {
+                    let about = (&*plugin, &*meters, about.clone());
                     let asked = &mut asked;
-                    self.ask_controller(question, &handle, about, asked, &mut answer)
+                    self.ask_controller(question, handle, about, asked, &mut answer)
                         .await;
-                }
-                Some(handle) => {
+                } else {
                     answer.kinds.push(handle.primary().kind.clone());
-                    answer.owners.extend(question.owners(&handle));
+                    answer.owners.extend(question.owners(handle));
                 }
-                // Without a controller it has said at most what it reconciles.
-                None => match meters.reconciles() {
-                    Some((api_version, kind)) if question.names(&kind, &api_version) => {
-                        let said = self.without_controller(&plugin, &meters, about);
-                        answer.plugins.push(said.await);
-                    }
-                    Some((_, kind)) => answer.kinds.push(kind),
-                    None => unclear.push((plugin, meters)),
-                },
+            }
+            // Without a controller it has said at most what it reconciles.
+            if handles.is_empty() {
+                let reconciles = meters.reconciles();
+                let mut kinds = reconciles.iter();
+                if reconciles.is_empty() {
+                    unclear.push((plugin, meters));
+                } else if kinds.any(|one| question.names(&one.kind, &one.api_version)) {
+                    let said = self.without_controller(&plugin, &meters, about);
+                    answer.plugins.push(said.await);
+                } else {
+                    answer
+                        .kinds
+                        .extend(reconciles.into_iter().map(|one| one.kind));
+                }
             }
         }
         // Only who is asked about what nobody else reconciles may have meant these.
@@ -136,7 +142,7 @@ impl Finder {
             return Vec::new();
         }
         let plugins = self.metrics.plugins().into_keys();
-        let handles = plugins.filter_map(|plugin| self.handles.of(&plugin));
+        let handles = plugins.flat_map(|plugin| self.handles.of(&plugin));
         let found = handles.flat_map(|handle| {
             let all = handle
                 .watched()
@@ -165,7 +171,7 @@ impl Finder {
     async fn spelled_out(&self, question: &Question) -> Question {
         let handles = self.metrics.plugins().into_keys();
         let handles: Vec<_> = handles
-            .filter_map(|plugin| self.handles.of(&plugin))
+            .flat_map(|plugin| self.handles.of(&plugin))
             .collect();
         let known: Vec<Resource> = handles
             .iter()

@@ -68,7 +68,7 @@ async fn a_scrape_before_during_and_after_reloads_shows_what_runs_and_nothing_st
     let scene = Scene::start_with(cluster, plugins, &PORTS)?;
     scene.host.says("reconciling").await?;
     let folder = scene.plugins.folder();
-    let passes = r#"controller_runtime_reconcile_total{controller="relay",result="success"}"#;
+    let passes = r#"controller_runtime_reconcile_total{controller="relay",kind="Greeting",result="success"}"#;
     let before = Scrape::of(&scene).await?;
     assert_eq!(before.value(passes), Some(0.0), "a series begins at 0");
     scene.cluster.greet("ada", json!({ "name": "ada" })).await?;
@@ -148,11 +148,12 @@ async fn failures_are_counted_by_their_kind() -> Result<()> {
             "fails",
         ),
     ] {
-        let of = |series: &str| format!(r#"{series}{{controller="{plugin}"}}"#);
+        let of = |series: &str| format!(r#"{series}{{controller="{plugin}",kind="Greeting"}}"#);
         let scrape = until(&scene, &of(series), 1.0).await?;
         let errors = scrape.value(&of("controller_runtime_reconcile_errors_total"));
         assert!(errors >= Some(1.0), "{series} {errors:?}");
-        assert!(scrape.value(&of("windlass_guest_cpu_seconds_total")) > Some(0.0));
+        let cpu = format!(r#"windlass_guest_cpu_seconds_total{{controller="{plugin}"}}"#);
+        assert!(scrape.value(&cpu) > Some(0.0));
     }
     Ok(())
 }

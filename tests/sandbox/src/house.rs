@@ -120,10 +120,12 @@ impl House {
     /// # Errors
     /// Its primary kind is not served.
     pub async fn admit(&self, plugin: Plugin, grants: Grants) -> anyhow::Result<Tenant> {
-        let (version, kind) = (&plugin.description.api_version, &plugin.description.kind);
+        let description = &plugin.description;
+        let watch = description.primaries.first().context("it has no kind")?;
+        let (version, kind) = (&watch.api_version, &watch.kind);
         let primary = self.discovery.by_kind(version, kind).await?;
         let primary = primary.with_context(|| format!("{kind} of {version} is not served"))?;
-        let view = View::unwatched(plugin.description.watch_spec(&plugin.name, primary));
+        let view = View::unwatched(description.watch_spec(&plugin.name, watch, primary));
         let means = AccessMeans {
             api: self.cluster.clone(),
             discovery: self.discovery.clone(),
@@ -186,10 +188,9 @@ impl Tenant {
     }
 
     async fn call(&self, namespace: &str, name: &str) -> anyhow::Result<(Request, Call, Object)> {
-        let (version, kind) = (
-            self.plugin.description.api_version.as_str(),
-            self.plugin.description.kind.as_str(),
-        );
+        let mut watches = self.plugin.description.primaries.iter();
+        let watch = watches.next().context("the plugin has no kind")?;
+        let (version, kind) = (&watch.api_version, &watch.kind);
         let object = self.api.get(&format!("{kind}/{namespace}/{name}"))?;
         let object = Object::new(&object).context("the primary has no name")?;
         let resource = self.cluster.discovery.by_kind(version, kind).await?;

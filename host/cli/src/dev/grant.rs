@@ -8,12 +8,12 @@ use windlass_host::text::clean;
 /// The longest text of a component that is shown.
 const TEXT: usize = 2 << 10;
 
-/// Everything that `description` asks for, wherever it is, beside what is granted already; `primary` as the
-/// server knows it, if it does. What no plugin is ever given is left out: the code that loads the plugin names it.
+/// Everything that `description` asks for, wherever it is, beside what is granted already; `primaries` as the
+/// server knows them, as far as it does. What no plugin is ever given is left out: the code that loads the plugin names it.
 pub(super) fn requested_grants(
     granted: &Grants,
     description: &Description,
-    primary: Option<&Resource>,
+    primaries: &[Resource],
 ) -> Grants {
     let mut all: Vec<Grant> = granted.iter().cloned().collect();
     let mut more: Vec<Grant> = description
@@ -24,7 +24,7 @@ pub(super) fn requested_grants(
             ..everywhere(&need.group, &need.resource, &need.verbs)
         })
         .collect();
-    if let Some(primary) = primary {
+    for primary in primaries {
         let verbs = ["get", "list", "watch", "patch"].map(str::to_owned);
         more.push(everywhere(&primary.group, &primary.plural, &verbs));
     }
@@ -36,12 +36,12 @@ pub(super) fn requested_grants(
     Grants::new(all).unwrap_or_else(|_| granted.clone())
 }
 
-/// What a component alone is granted of its primary beside what it asks for: an old one does not ask for the status.
-pub(super) fn status(primary: Option<&Resource>) -> Grants {
-    let grant = primary.map(|Resource { group, plural, .. }| {
+/// What a component alone is granted of its primaries beside what it asks for: an old one does not ask for the status.
+pub(super) fn status(primaries: &[Resource]) -> Grants {
+    let grants = primaries.iter().map(|Resource { group, plural, .. }| {
         everywhere(group, &format!("{plural}/status"), &["patch".to_owned()])
     });
-    Grants::new(grant.into_iter().collect()).unwrap_or_default()
+    Grants::new(grants.collect()).unwrap_or_default()
 }
 
 fn everywhere(group: &str, resource: &str, verbs: &[String]) -> Grant {
@@ -101,14 +101,14 @@ mod tests {
         let plain = requested_grants(
             &Grants::default(),
             &needs("configmaps", &["get", "create"]),
-            None,
+            &[],
         );
         assert!(plain.cover_need("create", "", "configmaps", &[]));
         assert!(!plain.cover_need("delete", "", "configmaps", &[]));
-        let powerful = requested_grants(&Grants::default(), &needs("secrets", &["get"]), None);
+        let powerful = requested_grants(&Grants::default(), &needs("secrets", &["get"]), &[]);
         assert!(powerful.cover_need("get", "", "secrets", &[]));
         let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
-        let never = requested_grants(&Grants::default(), &leases, None);
+        let never = requested_grants(&Grants::default(), &leases, &[]);
         assert!(!never.cover_need("get", "coordination.k8s.io", "leases", &[]));
     }
 
@@ -134,12 +134,12 @@ mod tests {
         let all = requested_grants(
             &Grants::default(),
             &needs("configmaps", &["get"]),
-            Some(&primary),
+            std::slice::from_ref(&primary),
         );
         assert!(all.cover_need("patch", "x.dev", "exes", &[]));
         // A project has a document that grants its status, if it is written.
         assert!(!all.cover_need("patch", "x.dev", "exes/status", &[]));
-        let alone = status(Some(&primary));
+        let alone = status(std::slice::from_ref(&primary));
         assert!(alone.cover_need("patch", "x.dev", "exes/status", &[]));
         assert_eq!(
             all.watch_scope("x.dev", "exes", None),

@@ -59,7 +59,7 @@ pub(super) async fn watch(host: Arc<Host>, plugin: String, teller: Teller) {
         // What moved before the pass is told before it.
         tell_moves(&meters, &plugin, &mut told, &teller);
         if let Some(record) = record {
-            teller.print(&pass(&plugin, &meters, &record));
+            teller.print(&pass(&plugin, &record));
         }
     }
 }
@@ -116,11 +116,10 @@ fn held(stage: &PluginStage, holder: Option<String>, refusal: Option<String>) ->
     })
 }
 
-fn pass(plugin: &str, meters: &PluginMetrics, record: &Record) -> News {
-    let kind = meters.about().map_or_else(String::new, |about| about.kind);
+fn pass(plugin: &str, record: &Record) -> News {
     News::Pass {
         plugin: plugin.to_owned(),
-        object: ObjectRef::new(&kind, &record.key),
+        object: ObjectRef::new(&record.primary.resource.kind, &record.primary.key),
         next_ms: record
             .next
             .map(|next| u64::try_from(next.as_millis()).unwrap_or(u64::MAX)),

@@ -34,7 +34,7 @@ use windlass_host::runtime::{HostDependencies, identity, wire};
 use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::{Rng, Seams};
 use windlass_host::text::clean;
-use windlass_host::view::View;
+use windlass_host::view::{View, WatchSpec};
 
 /// The longest text of a guest that is shown.
 const TEXT: usize = 2 << 10;
@@ -223,7 +223,7 @@ fn print(applied: &News) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Calls the plugin about each object of its kind.
+/// Calls the plugin about each object of its kinds.
 async fn call_all(
     version: &Version,
     host: &Arc<Host>,
@@ -238,20 +238,28 @@ async fn call_all(
         &host.cache,
     );
     let plugin = loading.await?;
-    let (api_version, kind) = (&plugin.description.api_version, &plugin.description.kind);
-    let resource = host.discovery.by_kind(api_version, kind).await?;
-    let resource = resource.with_context(|| {
-        format!("{kind} of {api_version} is not defined: give its CustomResourceDefinition with -f")
-    })?;
-    let path = resource.path(None, None, None)?;
-    let list = host.api.text(Request::get(path)).await?;
-    let list = Page::of(list.get())?;
     let mut calls = Vec::new();
-    for object in list.objects(&resource) {
-        calls.push(call(&plugin, version, host, &resource, &object, function).await);
+    for primary in &plugin.description.primaries {
+        let (api_version, kind) = (&primary.api_version, &primary.kind);
+        let resource = host.discovery.by_kind(api_version, kind).await?;
+        let resource = resource.with_context(|| {
+            format!(
+                "{kind} of {api_version} is not defined: give its CustomResourceDefinition with -f"
+            )
+        })?;
+        let path = resource.path(None, None, None)?;
+        let list = host.api.text(Request::get(path)).await?;
+        let list = Page::of(list.get())?;
+        for object in list.objects(&resource) {
+            let description = &plugin.description;
+            let watch_spec = description.watch_spec(&plugin.name, primary, resource.clone());
+            let of = (&resource, &object);
+            calls.push(call(&plugin, version, host, watch_spec, of, function).await);
+        }
     }
     if calls.is_empty() {
-        bail!("there is no {kind} to render: give one with -f");
+        let kinds = plugin.description.kinds();
+        bail!("there is no {kinds} to render: give one with -f");
     }
     Ok(calls)
 }
@@ -260,17 +268,13 @@ async fn call(
     plugin: &Plugin,
     version: &Version,
     host: &Host,
-    resource: &Resource,
-    object: &Object,
+    watch_spec: WatchSpec,
+    of: (&Resource, &Object),
     function: Function,
 ) -> Rendered {
-    let view = View::unwatched(
-        plugin
-            .description
-            .watch_spec(&plugin.name, resource.clone()),
-    );
+    let view = View::unwatched(watch_spec);
     let grants = &version.candidate.document.grants;
-    let dry_run = host.dry_run((plugin, grants), view, (resource, object), function);
+    let dry_run = host.dry_run((plugin, grants), view, of, function);
     let DryRun {
         primary,
         answer,
@@ -291,7 +295,7 @@ async fn call(
         }
     };
     Rendered {
-        object: ObjectRef::new(&resource.kind, &primary.key),
+        object: ObjectRef::new(&primary.resource.kind, &primary.key),
         returned,
         error,
         writes: writes.into_iter().map(WriteOf::from).collect(),

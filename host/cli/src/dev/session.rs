@@ -133,7 +133,7 @@ impl Session {
 
     fn again(&self) {
         for plugin in self.names.all() {
-            if let Some(handle) = self.wired.host.handles.of(&plugin) {
+            for handle in self.wired.host.handles.of(&plugin) {
                 handle.run_all();
             }
         }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::names::Names;
-use windlass_host::controller::Record;
+use windlass_host::controller::{PrimaryKey, Record};
 use windlass_host::hosting::Host;
 use windlass_host::metrics::PluginStage;
-use windlass_host::object::Key;
 
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(10);
@@ -36,7 +35,7 @@ pub(super) async fn settled(host: &Arc<Host>, plugins: &Names) -> Rest {
         let before = passes(host, plugins);
         if at_rest(host, plugins) {
             for plugin in plugins.all() {
-                if let Some(handle) = host.handles.of(&plugin) {
+                for handle in host.handles.of(&plugin) {
                     handle.barrier().await;
                 }
             }
@@ -68,7 +67,7 @@ fn at_rest(host: &Host, plugins: &Names) -> bool {
             return true;
         }
         let is_idle = waiting.normal + waiting.low + waiting.running == 0;
-        let works = meters.stage().is_running() && host.handles.of(plugin).is_some();
+        let works = meters.stage().is_running() && !host.handles.of(plugin).is_empty();
         works
             && is_idle
             && !newest(&host.records.all_of(plugin))
@@ -83,10 +82,10 @@ fn tries_on(last: &Record) -> bool {
 }
 
 /// The last pass over each object.
-fn newest(records: &[Arc<Record>]) -> BTreeMap<Key, Arc<Record>> {
+fn newest(records: &[Arc<Record>]) -> BTreeMap<PrimaryKey, Arc<Record>> {
     records
         .iter()
-        .map(|record| (record.key.clone(), record.clone()))
+        .map(|record| (record.primary.clone(), record.clone()))
         .collect()
 }
 
@@ -100,17 +99,20 @@ fn rest(host: &Host, plugins: &Names) -> Rest {
         };
         rest.failed
             .extend(held.map(|why| format!("{plugin}: {why}")));
-        let kind = meters.about().map_or_else(String::new, |about| about.kind);
-        let handle = host.handles.of(&plugin);
-        let is_held_back = |key: &Key| handle.as_ref().is_some_and(|it| it.is_held_back(key));
-        for (key, last) in newest(&host.records.all_of(&plugin)) {
+        let handles = host.handles.of(&plugin);
+        let is_held_back = |primary: &PrimaryKey| {
+            let mut handles = handles.iter();
+            let handle = handles.find(|handle| *handle.primary() == *primary.resource);
+            handle.is_some_and(|handle| handle.is_held_back(&primary.key))
+        };
+        for (primary, last) in newest(&host.records.all_of(&plugin)) {
             rest.objects += 1;
             // It rests only because the host slows it down.
-            if let Some(what) = last.hot_loop.as_ref().filter(|_| is_held_back(&key)) {
-                rest.endless.push(format!("{kind} {key}: each pass {what}"));
+            if let Some(what) = last.hot_loop.as_ref().filter(|_| is_held_back(&primary)) {
+                rest.endless.push(format!("{primary}: each pass {what}"));
             }
             if let Some(error) = &last.error {
-                rest.failed.push(format!("{kind} {key}: {error}"));
+                rest.failed.push(format!("{primary}: {error}"));
             }
         }
     }
@@ -122,24 +124,22 @@ fn rest(host: &Host, plugins: &Names) -> Rest {
 pub(super) fn busiest(host: &Host, plugins: &Names) -> Vec<String> {
     let mut all = Vec::new();
     for plugin in plugins.all() {
-        let kind = host.metrics.of(&plugin).about();
-        let kind = kind.map_or_else(String::new, |about| about.kind);
-        let mut times: BTreeMap<Key, (usize, Arc<Record>)> = BTreeMap::new();
+        let mut times: BTreeMap<PrimaryKey, (usize, Arc<Record>)> = BTreeMap::new();
         for record in host.records.all_of(&plugin) {
-            let held = times.entry(record.key.clone());
+            let held = times.entry(record.primary.clone());
             let held = held.or_insert_with(|| (0, record.clone()));
             *held = (held.0 + 1, record);
         }
         let again = times.into_values().filter(|(times, _)| *times > FEW);
-        all.extend(again.map(|(times, last)| (times, busy(&kind, times, &last))));
+        all.extend(again.map(|(times, last)| (times, busy(times, &last))));
     }
     all.sort_by(|(left, _), (right, _)| right.cmp(left));
     all.into_iter().take(SHOWN).map(|(_, text)| text).collect()
 }
 
 /// What one of them did.
-fn busy(kind: &str, times: usize, last: &Record) -> String {
-    let mut text = format!("{kind} {}: {times} passes", last.key);
+fn busy(times: usize, last: &Record) -> String {
+    let mut text = format!("{}: {times} passes", last.primary);
     if let Some(why) = last.reasons.first.first() {
         text.push_str(&format!("; the last one since {why}"));
     }

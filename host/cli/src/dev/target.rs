@@ -19,7 +19,7 @@ use windlass_host::error::Chain;
 use windlass_host::grants::{Grant, Grants, entries};
 use windlass_host::hosting::Host;
 use windlass_host::manifest::{Limits, PluginDocument, line_of_grant};
-use windlass_host::plugin::Description;
+use windlass_host::plugin::{Description, PrimaryWatch};
 use windlass_host::source::{Candidate, read_file};
 use windlass_host::text::is_dns_label;
 
@@ -127,11 +127,11 @@ impl Target {
         &self,
         plugin: &str,
         description: &Description,
-        primary: Option<&Resource>,
+        primaries: &[Resource],
         host: &Host,
     ) -> News {
         let (missing, to_grant, problems) = match self {
-            Self::Project(project) => lacks(project, description, primary, host),
+            Self::Project(project) => lacks(project, description, primaries, host),
             Self::Component(_) => Default::default(),
         };
         News::Granted {
@@ -174,17 +174,23 @@ impl Target {
         };
         let applied = apply_all(&carried, host).await;
         let definitions = carried.into_iter().filter_map(Wanted::definition).collect();
-        let kind = (&description.api_version, &description.kind);
-        let primary = host.discovery.by_kind(kind.0, kind.1).await.ok().flatten();
+        let mut primaries = Vec::new();
+        for PrimaryWatch {
+            api_version, kind, ..
+        } in &description.primaries
+        {
+            let found = host.discovery.by_kind(api_version, kind).await;
+            primaries.extend(found.ok().flatten());
+        }
         let news = [
             built(&document.name, description, &made),
-            self.granted(&document.name, description, primary.as_ref(), host),
+            self.granted(&document.name, description, &primaries, host),
         ];
         let granted = match self {
             Self::Project(_) => &document.grants,
-            Self::Component(_) => &grant::status(primary.as_ref()),
+            Self::Component(_) => &grant::status(&primaries),
         };
-        let grants = grant::requested_grants(granted, description, primary.as_ref());
+        let grants = grant::requested_grants(granted, description, &primaries);
         let text: Arc<str> = match self {
             Self::Project(project) => project.text.as_str().into(),
             Self::Component(_) => "".into(),
@@ -227,17 +233,18 @@ async fn apply_all(carried: &[Wanted], host: &Host) -> Vec<News> {
 }
 
 /// What the document of a project does not grant, what to add for it, and what cannot work in its grants: nothing while
-/// its kind is not served.
+/// one of its kinds is not served.
 fn lacks(
     project: &Project,
     description: &Description,
-    primary: Option<&Resource>,
+    primaries: &[Resource],
     host: &Host,
 ) -> (Vec<String>, Vec<Grant>, Vec<String>) {
     let document = &project.document;
     let readiness = host.readiness(description, &document.grants);
     let line = |index| line_of_grant(&project.text, &document.name, index);
-    let problems = readiness.problems.iter().filter(|_| primary.is_some());
+    let are_served = primaries.len() == description.primaries.len();
+    let problems = readiness.problems.iter().filter(|_| are_served);
     let mut problems: Vec<String> = problems.map(|problem| problem.text(line)).collect();
     let to_grant = readiness.to_grant.unwrap_or_else(|never| {
         let problem = format!("the plugin needs access that is never granted: {never}");

@@ -184,17 +184,20 @@ fn check_grants(project: &Project, description: &Description) -> anyhow::Result<
     let readiness = readiness(project, description, &own);
     let missing = missing(project, &readiness);
     let mut refused: Vec<String> = missing.into_iter().collect();
-    let (problems, notes) = match plural(project, description, &own) {
-        Ok(_) => {
-            let name = &project.document.name;
-            readiness.problems_told(|index| line_of_grant(&project.text, name, index))
+    let (mut problems, mut notes) = (Vec::new(), Vec::new());
+    for primary in &description.primaries {
+        match plural(project, description, primary, &own) {
+            Ok(_) => {}
+            // Which of several kinds it is, a cluster knows.
+            Err(problem) if is_watched(primary, &project.document.grants) => notes.push(problem),
+            Err(problem) => problems.push(problem),
         }
-        // Which of several kinds it is, a cluster knows.
-        Err(problem) if is_watched(description, &project.document.grants) => {
-            (Vec::new(), vec![problem])
-        }
-        Err(problem) => (vec![problem], Vec::new()),
-    };
+    }
+    if problems.is_empty() && notes.is_empty() {
+        let name = &project.document.name;
+        (problems, notes) =
+            readiness.problems_told(|index| line_of_grant(&project.text, name, index));
+    }
     for note in notes {
         print_status(Tone::Warning, "Grants", &format!("{file}: {note}"))?;
     }

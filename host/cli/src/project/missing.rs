@@ -15,7 +15,7 @@ use edit::{INDENT, with_grants};
 use windlass_host::grants::{Grant, block};
 use windlass_host::manifest;
 use windlass_host::needs::{CoverageQuery, Readiness};
-use windlass_host::plugin::Description;
+use windlass_host::plugin::{Description, PrimaryWatch};
 use windlass_host::rbac::primary_plural;
 use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::Seams;
@@ -69,27 +69,37 @@ pub(super) fn readiness(
     own: &Definitions,
 ) -> Readiness {
     let grants = &project.document.grants;
-    let plural = plural(project, description, own);
-    let plural = plural.unwrap_or_else(|_| description.likely_plural());
+    let primaries = description.primaries.iter();
+    let plurals: Vec<(&str, String)> = primaries
+        .map(|primary| {
+            let plural = plural(project, description, primary, own);
+            let plural = plural.unwrap_or_else(|_| description.likely_plural(primary));
+            (primary.group(), plural)
+        })
+        .collect();
+    let primaries = plurals
+        .iter()
+        .map(|(group, plural)| own.kind(group, plural));
     let places = CoverageQuery {
-        primary: own.kind(description.group(), &plural),
+        primaries: primaries.collect(),
         is_cluster_scoped: &|group, plural| own.is_cluster_scoped(group, plural),
     };
     Readiness::of(description, grants, &places)
 }
 
-/// The plural of the primary kind, as the project defines it or as its grants say.
+/// The plural of a primary kind, as the project defines it or as its grants say.
 ///
 /// # Errors
 /// The grants do not tell.
 pub(super) fn plural(
     project: &Project,
     description: &Description,
+    primary: &PrimaryWatch,
     own: &Definitions,
 ) -> Result<String, String> {
-    match own.by_kind(description.group(), &description.kind) {
+    match own.by_kind(primary.group(), &primary.kind) {
         Some(own) => Ok(own.plural.clone()),
-        None => primary_plural(description, &project.document.grants),
+        None => primary_plural(description, primary, &project.document.grants),
     }
 }
 
@@ -201,7 +211,7 @@ mod tests {
         let text = added(&project, &to_grant).unwrap();
         let read = manifest::parse(&project.document.file, &text).unwrap();
         let places = CoverageQuery {
-            primary: own.kind("x.dev", "ixes"),
+            primaries: vec![own.kind("x.dev", "ixes")],
             is_cluster_scoped: &|group, plural| own.is_cluster_scoped(group, plural),
         };
         let problems = Readiness::of(&description, &read[0].grants, &places).problems;

@@ -2,7 +2,6 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use windlass_host::api::group_of;
 use windlass_host::status::{KeyStatus, PluginDetails, PluginStatus, Status};
 
 /// What is looked at.
@@ -233,18 +232,9 @@ impl Screen {
     /// The object that is selected.
     fn object(&self) -> Option<View> {
         let (_, key) = *self.keys().get(self.selected)?;
-        let status = &self.details.as_ref()?.status;
-        let kind = status.reconciles.as_deref()?;
-        let dotted = match group_of(status.reconciles_api_version.as_deref()?) {
-            "" => kind.to_owned(),
-            group => format!("{kind}.{group}"),
-        };
-        let query = form_urlencoded::Serializer::new(String::new())
-            .append_pair("kind", &dotted)
-            .append_pair("namespace", key.namespace.as_deref().unwrap_or_default())
-            .append_pair("name", &key.name)
-            .finish();
-        let name = format!("{kind} {key}");
-        Some(View::Object { name, query })
+        Some(View::Object {
+            name: key.to_string(),
+            query: key.query(),
+        })
     }
 }

@@ -48,7 +48,7 @@ mod tests {
 
     use super::super::super::object_state::QueuePosition;
     use super::super::super::queue::Priority;
-    use super::super::WorkQueue;
+    use super::super::{QueueKey, WorkQueue};
     use super::*;
     use crate::object::Key;
     use crate::seams::Clock;
@@ -62,8 +62,17 @@ mod tests {
         queue
     }
 
-    fn key() -> Key {
-        Key::new(None, "a")
+    fn key() -> QueueKey {
+        QueueKey {
+            kind: 0,
+            key: Key::new(None, "a"),
+        }
+    }
+
+    fn add(queue: &WorkQueue, why: WakeReason) {
+        let QueueKey { kind, key } = key();
+        let low = false;
+        queue.add(kind, Enqueue { key, why, low });
     }
 
     fn changed() -> WakeReason {
@@ -71,9 +80,7 @@ mod tests {
     }
 
     fn change(queue: &WorkQueue) {
-        let (key, why) = (key(), changed());
-        let low = false;
-        queue.add(Enqueue { key, why, low });
+        add(queue, changed());
     }
 
     fn delay(queue: &WorkQueue, delay: Duration, why: WakeReason) {
@@ -100,7 +107,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_new_generation_waits_for_a_hot_loop_alone() {
-        let edited = || WakeReason::Edited("Greeting".into(), key());
+        let edited = || WakeReason::Edited("Greeting".into(), key().key);
         // (hold, reason; whether the key runs)
         let rows = [
             (Hold::Pace, changed(), false),
@@ -118,26 +125,17 @@ mod tests {
             // It counts also behind many other reasons.
             for number in 0..20 {
                 let why = WakeReason::Changed("Pod".into(), Key::new(None, &number.to_string()));
-                let (key, low) = (key(), false);
-                queue.add(Enqueue { key, why, low });
+                add(&queue, why);
             }
-            let (key, low) = (key(), false);
             let why_text = format!("{hold:?} {why:?}");
-            queue.add(Enqueue { key, why, low });
+            add(&queue, why);
             assert_eq!(queue.take().now_or_never().is_some(), runs, "{why_text}");
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_asks_for_a_key_does_not_wait_for_what_slows_it() {
-        let ask = |queue: &WorkQueue| {
-            let (key, why) = (key(), WakeReason::Asked);
-            queue.add(Enqueue {
-                key,
-                why,
-                low: false,
-            });
-        };
+        let ask = |queue: &WorkQueue| add(queue, WakeReason::Asked);
         let queue = queue();
         change(&queue);
         let taken = queue.take().await.unwrap();

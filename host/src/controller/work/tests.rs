@@ -4,17 +4,20 @@ use super::super::wake_reasons::REASONS;
 use super::*;
 use futures::FutureExt;
 
-fn key(name: &str) -> Key {
-    Key::new(None, name)
+fn key(name: &str) -> QueueKey {
+    QueueKey {
+        kind: 0,
+        key: Key::new(None, name),
+    }
 }
 
-fn taken(taken: Option<WorkItem>) -> Option<Key> {
+fn taken(taken: Option<WorkItem>) -> Option<QueueKey> {
     taken.map(|taken| taken.key)
 }
 
 fn wakeup(name: &str, why: WakeReason) -> Enqueue {
     Enqueue {
-        key: key(name),
+        key: Key::new(None, name),
         why,
         low: false,
     }
@@ -29,12 +32,12 @@ fn queue() -> WorkQueue {
 #[tokio::test(start_paused = true)]
 async fn a_queue_collects_nothing_before_it_is_opened() {
     let queue = WorkQueue::new(Clock::system(), Arc::default());
-    queue.add(wakeup("early", WakeReason::Listed));
+    queue.add(0, wakeup("early", WakeReason::Listed));
     let mut waiting = Box::pin(queue.take());
     assert!((&mut waiting).now_or_never().is_none());
     queue.open();
     assert!((&mut waiting).now_or_never().is_none());
-    queue.add(wakeup("a", WakeReason::Listed));
+    queue.add(0, wakeup("a", WakeReason::Listed));
     assert_eq!(taken(waiting.await), Some(key("a")));
     assert_eq!(queue.load(), (0, 1));
 }
@@ -96,7 +99,7 @@ async fn many_keys_that_asked_for_one_moment_run_before_it_and_apart() {
 async fn a_pause_holds_back_what_is_ready() {
     let queue = queue();
     let start = queue.clock.now();
-    queue.add(wakeup("a", WakeReason::Listed));
+    queue.add(0, wakeup("a", WakeReason::Listed));
     queue.pause(Duration::from_secs(3));
     assert_eq!(taken(queue.take().await), Some(key("a")));
     assert_eq!(queue.clock.now() - start, Duration::from_secs(3));
@@ -118,20 +121,23 @@ async fn every_waiting_worker_hears_of_the_end() {
 #[tokio::test(start_paused = true)]
 async fn a_key_says_why_it_runs_and_of_many_reasons_the_first() {
     let queue = queue();
-    queue.add(wakeup("a", WakeReason::Listed));
-    queue.add(wakeup("a", WakeReason::Listed));
-    queue.add(wakeup("a", WakeReason::Resync));
+    queue.add(0, wakeup("a", WakeReason::Listed));
+    queue.add(0, wakeup("a", WakeReason::Listed));
+    queue.add(0, wakeup("a", WakeReason::Resync));
     for number in 0..100 {
-        queue.add(wakeup(
-            "a",
-            WakeReason::Changed("Pod".into(), key(&number.to_string())),
-        ));
+        queue.add(
+            0,
+            wakeup(
+                "a",
+                WakeReason::Changed("Pod".into(), Key::new(None, &number.to_string())),
+            ),
+        );
     }
     let first = queue.take().await.unwrap();
     let reasons = &first.reasons;
     assert_eq!((reasons.count, reasons.first.len()), (103, REASONS));
     assert_eq!(reasons.first[..2], [WakeReason::Listed, WakeReason::Resync]);
-    queue.add(wakeup("a", WakeReason::Swapped));
+    queue.add(0, wakeup("a", WakeReason::Swapped));
     queue.done(&first);
     assert_eq!(
         queue.take().await.unwrap().reasons.first,
@@ -142,8 +148,25 @@ async fn a_key_says_why_it_runs_and_of_many_reasons_the_first() {
 #[tokio::test(start_paused = true)]
 async fn a_closed_queue_hands_out_nothing_of_what_is_in_it() {
     let queue = queue();
-    queue.add(wakeup("a", WakeReason::Listed));
+    queue.add(0, wakeup("a", WakeReason::Listed));
     queue.close();
     assert!(queue.take().await.is_none());
     assert_eq!(queue.load(), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_of_two_kinds_with_one_name_are_two_keys_of_one_queue() {
+    let queue = queue();
+    for kind in [0, 1, 0] {
+        queue.add(kind, wakeup("a", WakeReason::Listed));
+    }
+    let first = queue.take().await.unwrap();
+    let second = queue.take().await.unwrap();
+    assert_eq!((first.key.kind, second.key.kind), (0, 1));
+    assert_eq!(first.key.key, second.key.key);
+    assert!(queue.take().now_or_never().is_none());
+    queue.add(1, wakeup("a", WakeReason::Swapped));
+    queue.done(&first);
+    queue.done(&second);
+    assert_eq!(queue.take().await.unwrap().key.kind, 1);
 }

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 use super::super::hot::{FieldWrite, Heat};
 use super::super::object_state::Hold;
 use super::super::pass_run::PassRun;
+use super::super::record::PrimaryKey;
 use super::super::report;
 use super::Worker;
-use crate::object::Key;
 use crate::view::{Journal, WriteOutcome, Wrote};
 
 /// How long a key waits that keeps rewriting the same field.
@@ -20,17 +20,18 @@ impl Worker {
     /// if it does.
     pub(super) fn cool(&self, run: &PassRun<'_>, journal: &Journal) -> Option<String> {
         let (primary, generation) = (&run.primary, run.metadata.generation);
-        let (now, key) = (self.seams.clock.now(), &primary.key);
+        let (now, key) = (self.seams.clock.now(), &run.taken.key);
+        let rivalry = run.reconciler.primary_key(&primary.key);
         let mut hot_loop = None;
         for wrote in &journal.writes {
-            let heat = self.churned(wrote, key, now);
+            let heat = self.churned(wrote, &rivalry, now);
             if heat != Heat::Calm {
                 self.queue.hold(key, HOT, Hold::HotLoop);
                 hot_loop = Some(format!("makes and deletes {} {}", wrote.kind, wrote.key));
             }
             if let Heat::New(times) = heat {
                 self.meters.hot_loops.inc();
-                report::churns(self.reconciler.cluster(), primary, wrote, times);
+                report::churns(run.reconciler.cluster(), primary, wrote, times);
             }
             let Some(rewrite) = wrote.rewrites() else {
                 continue;
@@ -40,7 +41,7 @@ impl Worker {
             let rival = self
                 .rivals
                 .lock()
-                .wrote((kind.clone(), object.clone()), key, now);
+                .wrote((kind.clone(), object.clone()), &rivalry, now);
             let field_of = (kind, object, path, generation);
             let write = FieldWrite {
                 version: rewrite.version,
@@ -57,19 +58,19 @@ impl Worker {
                 field,
                 rival: rival.as_ref(),
             };
-            hot_loop = Some(seen.endless(&primary.resource.kind));
+            hot_loop = Some(seen.endless());
             if let Heat::New(times) = heat {
                 self.meters.hot_loops.inc();
-                report::hot(self.reconciler.cluster(), primary, &seen, times);
+                report::hot(run.reconciler.cluster(), primary, &seen, times);
             }
         }
         hot_loop
     }
 
     /// What it means that an object was made or deleted.
-    fn churned(&self, wrote: &Wrote, by: &Key, now: Instant) -> Heat {
+    fn churned(&self, wrote: &Wrote, by: &PrimaryKey, now: Instant) -> Heat {
         let object = (wrote.kind.clone(), wrote.key.clone());
-        let by = (wrote.kind.clone(), by.clone());
+        let by = by.clone();
         match &wrote.end {
             WriteOutcome::Created(_) => {
                 self.churn.lock().record_create(object, by, now);

@@ -15,13 +15,13 @@ fn said(
     let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
     let grants = Grants::new(grants).unwrap();
     let mut description = Description::asking(need.0, need.1, need.2);
-    description.finalizes = finalizes;
+    description.primaries[0].finalizes = finalizes;
     let primary = PrimaryKind {
         group: "x.dev",
         plural: "exes",
         namespaced,
     };
-    let found = find(&description, &grants, &primary, &is_cluster_scoped);
+    let found = find(&description, &grants, &[primary], &is_cluster_scoped);
     let line = |index: usize| (index == 1).then_some(14);
     let text = |problem: &GrantProblem| {
         let mark = if problem.refuses { "!" } else { "" };

@@ -67,6 +67,47 @@ fn a_plural_is_what_the_needs_say_or_a_guess() {
         (&["parts", "others"], "things"),
         (&["parts", "things"], "things"),
     ] {
-        assert_eq!(watches(resources).likely_plural(), want, "{resources:?}");
+        let described = watches(resources);
+        let plural = described.likely_plural(&described.primaries[0]);
+        assert_eq!(plural, want, "{resources:?}");
     }
+}
+
+#[test]
+fn a_kind_is_named_once_and_the_plural_of_another_one_is_not_its_own() {
+    let watch = |api_version: &str, kind: &str| types::Watch {
+        api_version: api_version.into(),
+        kind: kind.into(),
+        ..description(rule(1, 1, "get")).primaries.remove(0)
+    };
+    let read = |primaries: Vec<types::Watch>, resources: &[&str]| {
+        let rule = types::Rule {
+            resources: resources.iter().map(|&name| name.to_owned()).collect(),
+            ..rule(1, 0, "watch")
+        };
+        Description::read(types::Description {
+            primaries,
+            ..description(rule)
+        })
+    };
+    let two = vec![watch("x.dev/v1", "Thing"), watch("x.dev/v1", "Mouse")];
+    let described = read(two, &["mice", "things"]).unwrap();
+    let plurals = described
+        .primaries
+        .iter()
+        .map(|it| described.likely_plural(it));
+    assert_eq!(plurals.collect::<Vec<_>>(), ["things", "mice"]);
+    assert_eq!(described.kinds(), "Thing, Mouse");
+    let elsewhere = vec![watch("x.dev/v1", "Thing"), watch("y.dev/v1", "Thing")];
+    assert!(read(elsewhere, &[]).is_ok());
+    let twice = vec![watch("x.dev/v1", "Thing"), watch("x.dev/v2", "Thing")];
+    let error = read(twice, &[]).unwrap_err();
+    assert!(error.contains("Thing of group \"x.dev\" twice"), "{error}");
+    assert!(read(Vec::new(), &[]).unwrap_err().contains("no primary"));
+    let many = (0..33).map(|number| watch("x.dev/v1", &format!("K{number}")));
+    assert!(
+        read(many.collect(), &[])
+            .unwrap_err()
+            .contains("32 is the most")
+    );
 }

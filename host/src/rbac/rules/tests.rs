@@ -35,7 +35,7 @@ fn printed(grants: &str, scope: Scope) -> Vec<String> {
         let verbs = rule.verbs.join(" ");
         format!("{place}: {verbs} on {resources} of {groups}{names}")
     };
-    rules(&grants, &primary)
+    rules(&grants, &[primary])
         .iter()
         .flat_map(|(place, rules)| rules.iter().map(move |rule| line(place, rule)))
         .collect()
@@ -160,7 +160,7 @@ fn whoever_applies_roles_reads_why_they_are_powerful() {
         plural: "things".into(),
         scope: only(&["a"]),
     };
-    let powers = powers(&Grants::new(grants).unwrap(), &primary);
+    let powers = powers(&Grants::new(grants).unwrap(), &[primary]);
     let of = |name: &str| powers[&RoleScope::Namespace(name.into())].clone();
     assert_eq!(of("a").len(), 1);
     assert!(

@@ -15,7 +15,7 @@ use crate::grants::{Grants, never_by_wildcard};
 type Pair = (Vec<String>, Vec<String>);
 
 /// The groups that a wildcard stands for.
-pub(super) fn groups(grants: &Grants, primary: &GrantedPrimary) -> BTreeSet<String> {
+pub(super) fn groups(grants: &Grants, primaries: &[GrantedPrimary]) -> BTreeSet<String> {
     let named = grants
         .iter()
         .flat_map(|grant| &grant.api_groups)
@@ -24,7 +24,7 @@ pub(super) fn groups(grants: &Grants, primary: &GrantedPrimary) -> BTreeSet<Stri
     builtin::groups()
         .map(str::to_owned)
         .chain(named)
-        .chain([primary.group.clone()])
+        .chain(primaries.iter().map(|primary| primary.group.clone()))
         .collect()
 }
 

@@ -1,12 +1,11 @@
 use super::*;
-use crate::controller::Failing;
-use crate::object::Key;
+use crate::controller::{Failing, PrimaryKey};
 use crate::view::{Difference, ValueHash, WriteOutcome};
 
 const MIB: u64 = 1 << 20;
 
-fn key(name: &str) -> Key {
-    Key::new(Some("n"), name)
+fn key(name: &str) -> PrimaryKey {
+    PrimaryKey::greeting(Some("n"), name)
 }
 
 /// Ten passes, each changed.
@@ -20,7 +19,6 @@ fn ten(change: impl Fn(&mut Record)) -> WarningInput {
     WarningInput {
         recent: records.clone(),
         records,
-        kind: Some("Greeting".into()),
         ..WarningInput::default()
     }
 }
@@ -29,7 +27,7 @@ fn writes_status(pass: &mut Record) {
     let time = |second: u32| Some(format!("\"10:00:{second}\""));
     pass.journal.writes.push(Wrote {
         kind: "Greeting".into(),
-        key: pass.key.clone(),
+        key: pass.primary.key.clone(),
         end: WriteOutcome::Changed(vec![Difference {
             path: ".status.seen".into(),
             before: time(1),
@@ -78,7 +76,7 @@ fn situations() -> Vec<(&'static str, WarningInput)> {
             WarningInput {
                 trouble: FailureSummary {
                     worst: Some(Failing {
-                        key: key("a"),
+                        primary: key("a"),
                         since: jiff::Timestamp::UNIX_EPOCH,
                         times: 10,
                         record: None,
@@ -213,7 +211,7 @@ fn what_is_as_it_should_be_is_not_warned_of() {
             asked(pass);
             pass.journal.writes.push(Wrote {
                 kind: "ConfigMap".into(),
-                key: key("b"),
+                key: key("b").key,
                 end: WriteOutcome::Created(Vec::new()),
                 followed: Vec::new(),
                 unread: Vec::new(),
@@ -229,7 +227,7 @@ fn what_is_as_it_should_be_is_not_warned_of() {
             trouble: FailureSummary {
                 count: 5,
                 worst: Some(Failing {
-                    key: key("a"),
+                    primary: key("a"),
                     since: jiff::Timestamp::UNIX_EPOCH,
                     times: 9,
                     record: None,
@@ -262,7 +260,7 @@ fn what_is_as_it_should_be_is_not_warned_of() {
     let mut fresh = ten(writes_status);
     let names = (0..10).map(|number| {
         let mut pass = Record::settled();
-        pass.key = key(&number.to_string());
+        pass.primary = key(&number.to_string());
         writes_status(&mut pass);
         Arc::new(pass)
     });

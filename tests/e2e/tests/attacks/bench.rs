@@ -96,7 +96,7 @@ async fn install_healthy(stage: &Stage) -> Result<()> {
 /// The series of passes that went well, of the healthy plugins with such a number.
 fn passes(number: &str) -> String {
     format!(
-        r#"controller_runtime_reconcile_total\{{controller="healthy{number}",result="requeue_after"\}}"#
+        r#"controller_runtime_reconcile_total\{{controller="healthy{number}",kind="Greeting",result="requeue_after"\}}"#
     )
 }
 

@@ -26,7 +26,7 @@ attacks! {
         limits: r#"{ "cpu": "10s" }"#,
         signs: &[
             Sign::Log("holds 0 sockets"),
-            Sign::Metric(r#"controller_runtime_reconcile_total\{CONTROLLER,result="success"\}"#),
+            Sign::Metric(r#"controller_runtime_reconcile_total\{CONTROLLER,kind="Greeting",result="success"\}"#),
         ],
         descriptors: 256,
         ..HOLD

@@ -169,7 +169,7 @@ async fn another_primary_kind_is_refused_while_objects_carry_the_plugins_finaliz
     put(scene.plugins.folder(), "greeter.wasm", &other)?;
     let line = scene
         .host
-        .says("reconciles ConfigMap instead of Greeting")
+        .says("does not reconcile Greeting any more")
         .await?;
     assert!(
         line.message.contains("run `windlass release greeter`"),

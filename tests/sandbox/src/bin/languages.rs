@@ -54,10 +54,10 @@ async fn lives(path: &Path) -> Result<String> {
     let guest = guest(bytes).await?;
     let description = &guest.tenant.plugin.description;
     ensure!(
-        description.kind == "Greeting",
+        description.kinds() == "Greeting",
         "it describes {description:?}"
     );
-    ensure!(description.finalizes, "it does not finalize");
+    ensure!(description.finalizes(), "it does not finalize");
 
     let mut made = guest.call().await?;
     rests(&made)?;

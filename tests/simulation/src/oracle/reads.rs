@@ -62,7 +62,7 @@ fn lost(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
             .iter()
             .filter(leads)
             .flat_map(|(_, passes)| passes);
-        let of = all.filter(|pass| pass.key == *key && pass.error.is_none());
+        let of = all.filter(|pass| pass.primary.key == *key && pass.error.is_none());
         let newest = of
             .filter(|pass| end_of(pass) <= run.stable_at)
             .max_by_key(|pass| pass.began);
@@ -86,13 +86,15 @@ fn missed(
     let until = run.stable;
     let foreign = past
         .writes(kind)
-        .filter(|write| write.revision <= until && key_of(write) == pass.key && !is_of_host(write))
+        .filter(|write| {
+            write.revision <= until && key_of(write) == pass.primary.key && !is_of_host(write)
+        })
         .map(|write| write.revision)
         .max()
         .unwrap_or(0);
     // Two changes that come to nothing wake nobody if the first is never heard of.
     let seen = number(&pass.version);
-    if seen < foreign && !past.is_same(kind, &pass.key, seen, until) {
+    if seen < foreign && !past.is_same(kind, &pass.primary.key, seen, until) {
         let text = format!("the last pass saw version {}, not {foreign}", pass.version);
         return Some(text);
     }
@@ -187,7 +189,7 @@ fn back(run: &Evidence) -> Option<Failure> {
     for (host, passes) in &run.passes {
         let mut known: BTreeMap<(&Key, &str, &Key), u64> = BTreeMap::new();
         for pass in passes {
-            let own = (primary, &pass.key, number(&pass.version));
+            let own = (primary, &pass.primary.key, number(&pass.version));
             let reads = pass.journal.reads.iter().filter_map(|saw| match saw {
                 Saw::Object { kind, key, version } => {
                     Some((kind.as_str(), key, number(version.as_deref()?)))
@@ -195,11 +197,11 @@ fn back(run: &Evidence) -> Option<Failure> {
                 Saw::List { .. } => None,
             });
             for (kind, key, version) in reads.chain([own]) {
-                let held = known.entry((&pass.key, kind, key)).or_default();
+                let held = known.entry((&pass.primary.key, kind, key)).or_default();
                 if version < *held {
                     let text = format!(
                         "{host} saw {kind} {key} at {version} in the pass over {} at {}, after {held}",
-                        pass.key, pass.began
+                        pass.primary.key, pass.began
                     );
                     return Some(Failure::new("O5 back in time", text));
                 }
@@ -208,7 +210,7 @@ fn back(run: &Evidence) -> Option<Failure> {
             for wrote in &pass.journal.writes {
                 let version = wrote.version.as_deref().map_or(0, number);
                 let held = known
-                    .entry((&pass.key, &wrote.kind, &wrote.key))
+                    .entry((&pass.primary.key, &wrote.kind, &wrote.key))
                     .or_default();
                 *held = version.max(*held);
             }
@@ -254,13 +256,13 @@ fn taken_over(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
             continue;
         };
         for pass in passes {
-            let Some(then) = past.last(kind, &pass.key, *epoch) else {
+            let Some(then) = past.last(kind, &pass.primary.key, *epoch) else {
                 continue;
             };
             if number(&pass.version) < then.revision {
                 let text = format!(
                     "{host}, which got the Lease at {epoch}, saw {} at {}, though it had come to {}",
-                    pass.key, pass.version, then.revision
+                    pass.primary.key, pass.version, then.revision
                 );
                 return Some(Failure::new("O5 take-over", text));
             }
@@ -300,7 +302,7 @@ fn never(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
                 if !(least..=most).contains(&count) {
                     let text = format!(
                         "{host} listed {count} {kind} with {selector} in the pass over {} at {}, and there were {least} to {most}",
-                        pass.key, pass.began
+                        pass.primary.key, pass.began
                     );
                     return Some(Failure::new("O5 never there", text));
                 }

@@ -24,7 +24,7 @@ pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
         let mut last: BTreeMap<_, (&Arc<Pass>, bool)> = BTreeMap::new();
         for pass in passes {
             failures.extend(deletion(pass, run, &past));
-            let before = last.get(&pass.key).copied();
+            let before = last.get(&pass.primary.key).copied();
             if let Some((before, early)) = before
                 && before.error.is_some()
                 && before.uid == pass.uid
@@ -32,7 +32,7 @@ pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
                 failures.extend(attempt(host, (before, early, pass), run, &past));
             }
             let early = before.is_some_and(|(before, _)| is_early(before, pass));
-            last.insert(&pass.key, (pass, early));
+            last.insert(&pass.primary.key, (pass, early));
         }
     }
     failures.truncate(1);
@@ -41,7 +41,10 @@ pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
 
 fn deletion(pass: &Pass, run: &Evidence, past: &Past<'_>) -> Option<Failure> {
     let fail = |text: &str| {
-        let text = format!("the pass over {} at {} {text}", pass.key, pass.began);
+        let text = format!(
+            "the pass over {} at {} {text}",
+            pass.primary.key, pass.began
+        );
         Some(Failure::new("O12 deletions", text))
     };
     match pass.step {
@@ -78,7 +81,7 @@ fn attempt(
     (pass.attempt > most).then(|| {
         let text = format!(
             "{host} counts {} failures of {} at {}, where {most} would be many",
-            pass.attempt, pass.key, pass.began
+            pass.attempt, pass.primary.key, pass.began
         );
         Failure::new("O12 failures", text)
     })
@@ -88,7 +91,7 @@ fn attempt(
 fn of_version(pass: &Pass, run: &Evidence, past: &Past<'_>, path: &str) -> Option<Value> {
     let (_, kind) = run.which.kind();
     let version = pass.version.parse().ok()?;
-    let record = past.last(kind, &pass.key, version)?;
+    let record = past.last(kind, &pass.primary.key, version)?;
     let entry = record.after.as_ref()?;
     entry.value().pointer(path).cloned()
 }

@@ -26,7 +26,7 @@ fn field(path: &str, before: Option<&str>, after: Option<&str>) -> Difference {
 fn pass(record: &Record) -> News {
     News::Pass {
         plugin: "greeter".into(),
-        object: ObjectRef::new("Greeting", &record.key),
+        object: ObjectRef::new("Greeting", &record.primary.key),
         next_ms: record.next.map(|_| 20),
         pass: Box::new(PassAnswer::of(record, Duration::ZERO)),
     }

@@ -4,6 +4,7 @@ use ratatui::backend::TestBackend;
 
 use super::super::state::{Asked, Next};
 use super::*;
+use windlass_host::metrics::ReconciledKind;
 use windlass_host::status::{KeyStatus, Passes, PluginDetails, PluginStatus, Status, Warning};
 
 fn plugin(name: &str, depth: usize) -> PluginStatus {
@@ -11,8 +12,10 @@ fn plugin(name: &str, depth: usize) -> PluginStatus {
         name: name.into(),
         state: "running".into(),
         version: Some("0.1.0".into()),
-        reconciles: Some("Greeting".into()),
-        reconciles_api_version: Some("examples.windlass.dev/v1".into()),
+        reconciles: vec![ReconciledKind {
+            api_version: "examples.windlass.dev/v1".into(),
+            kind: "Greeting".into(),
+        }],
         depth,
         paused: 2,
         passes: Passes {
@@ -41,6 +44,8 @@ fn status() -> Status {
 
 fn details() -> PluginDetails {
     let key = |name: &str, error: Option<&str>| KeyStatus {
+        api_version: "examples.windlass.dev/v1".into(),
+        kind: "Greeting".into(),
         namespace: Some("n".into()),
         name: name.into(),
         took_us: 3_000,
