@@ -1,7 +1,7 @@
 // Makes a controller into what the contract exports; the build command's entry calls it.
 
 import { done } from "./answer.js";
-import { describe } from "./controller.js";
+import { controllerOf, describe } from "./controller.js";
 import { host } from "./host.js";
 import { run } from "./run.js";
 
@@ -10,20 +10,22 @@ import { run } from "./run.js";
 
 /**
  * The contract's `controller`.
- * @param {import("@windlass/sdk").Declaration} plugin
+ * @param {import("@windlass/sdk").Plugin} plugin
  * @param {{ name: string, version: string, root: string }} about the package, and its folder
  */
 export function component(plugin, about) {
   /** @param {"reconcile" | "finalize"} step @param {Request} request */
-  const call = (step, { object, attempt }) => {
+  const call = (step, request) => {
     connectConsole();
-    return run(plugin, step, JSON.parse(object), { ...host, attempt: () => attempt }, about.root);
+    const object = JSON.parse(request.object);
+    const one = controllerOf(plugin, object);
+    if (step === "finalize" && !one.finalize) return done;
+    return run(one, step, object, { ...host, attempt: () => request.attempt }, about.root);
   };
   return {
     describe: () => describe(plugin, about),
     reconcile: (/** @type {Request} */ request) => call("reconcile", request),
-    finalize: (/** @type {Request} */ request) =>
-      plugin.finalize ? call("finalize", request) : done,
+    finalize: (/** @type {Request} */ request) => call("finalize", request),
   };
 }
 

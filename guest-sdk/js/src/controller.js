@@ -3,6 +3,7 @@
 import { group, need, plural } from "./needs.js";
 
 /** @typedef {import("@windlass/sdk").Declaration} Declaration */
+/** @typedef {import("@windlass/sdk").Plugin} Plugin */
 
 const DEFINITION = "CustomResourceDefinition";
 
@@ -49,34 +50,66 @@ export function allNeeds({ watches, finalize, writesStatus, fields, ...plugin })
 }
 
 /**
- * What a controller says about itself, as the contract has it.
- * @param {Declaration} plugin
+ * The controllers of a plugin: one, or one for each of its kinds.
+ * @param {Plugin} plugin
+ * @returns {readonly Declaration[]}
+ */
+export function controllers(plugin) {
+  return isList(plugin) ? plugin : [plugin];
+}
+
+/** @param {Plugin} plugin @returns {plugin is readonly Declaration[]} */
+function isList(plugin) {
+  return Array.isArray(plugin);
+}
+
+/**
+ * The controller for the kind of an object.
+ * @param {Plugin} plugin
+ * @param {{ apiVersion?: string, kind?: string }} object
+ */
+export function controllerOf(plugin, { apiVersion, kind }) {
+  const all = controllers(plugin);
+  // The host calls a plugin for the kinds that it names alone.
+  const [only] = all;
+  if (only && all.length === 1) return only;
+  const found = all.find(({ watches }) => watches[0] === apiVersion && watches[1] === kind);
+  if (found) return found;
+  throw new Error(`the plugin does not reconcile ${kind} of ${apiVersion}`);
+}
+
+/** Which objects a controller reconciles, as the contract has it. @param {Declaration} declaration */
+function watch({ watches: [apiVersion, kind], ...declaration }) {
+  return {
+    apiVersion,
+    kind,
+    labelSelector: declaration.labelSelector ?? null,
+    fieldSelector: declaration.fieldSelector ?? null,
+    trigger: declaration.trigger ?? "any-change",
+    finalizes: declaration.finalize ? "always" : "never",
+    fields: declaration.fields ?? [],
+  };
+}
+
+/**
+ * What a plugin says about itself, as the contract has it.
+ * @param {Plugin} plugin
  * @param {{ name: string, version: string }} about
  */
 export function describe(plugin, { name, version }) {
-  const [apiVersion, kind] = plugin.watches;
+  const all = controllers(plugin);
   return {
     name,
     version,
-    primaries: [
-      {
-        apiVersion,
-        kind,
-        labelSelector: plugin.labelSelector ?? null,
-        fieldSelector: plugin.fieldSelector ?? null,
-        trigger: plugin.trigger ?? "any-change",
-        finalizes: plugin.finalize ? "always" : "never",
-        fields: plugin.fields ?? [],
-      },
-    ],
-    needs: allNeeds(plugin).map((rule) => ({
+    primaries: all.map(watch),
+    needs: all.flatMap(allNeeds).map((rule) => ({
       apiGroups: rule.apiGroups,
       resources: rule.resources,
       resourceNames: rule.resourceNames ?? [],
       verbs: rule.verbs,
       fields: rule.fields ?? [],
     })),
-    crds: (plugin.crds ?? []).map((crd) => JSON.stringify(crd)),
+    crds: all.flatMap(({ crds }) => crds ?? []).map((crd) => JSON.stringify(crd)),
   };
 }
 

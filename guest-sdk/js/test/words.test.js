@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as sdk from "@windlass/sdk";
 import { millis } from "../src/answer.js";
-import { describe } from "../src/controller.js";
+import { controllerOf, describe } from "../src/controller.js";
 import * as source from "../src/index.js";
 import { place } from "../src/place.js";
 
@@ -159,6 +159,32 @@ test("definitions are carried as JSON", () => {
   };
   assert.deepEqual(carried(undefined), []);
   assert.deepEqual(carried([crd]), [JSON.stringify(crd)]);
+});
+
+test("a plugin of several kinds says all of them, and is called by the kind of the object", () => {
+  /** @param {string} apiVersion @param {string} kind */
+  const one = (apiVersion, kind) =>
+    sdk.controller({
+      watches: [apiVersion, kind],
+      needs: [sdk.manage("v1", kind)],
+      reconcile() {},
+    });
+  const both = [one("x.dev/v1", "X"), one("v1", "ConfigMap")];
+  const { primaries, needs } = describe(both, { name: "p", version: "1" });
+  assert.deepEqual(
+    primaries.map(({ kind }) => kind),
+    ["X", "ConfigMap"],
+  );
+  assert.equal(needs.length, both.flatMap(({ needs }) => needs ?? []).length + 2);
+  assert.equal(controllerOf(both, { apiVersion: "v1", kind: "ConfigMap" }), both[1]);
+  assert.throws(
+    () => controllerOf(both, { apiVersion: "y.dev/v1", kind: "X" }),
+    /does not reconcile X/,
+  );
+  const [only] = both;
+  assert.ok(only);
+  // Whatever the version is called: the host asks for nothing else.
+  assert.equal(controllerOf(only, { apiVersion: "x.dev/v2", kind: "X" }), only);
 });
 
 test("a wrong declaration is refused with what is wrong", () => {

@@ -8,18 +8,19 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isScalar, parseAllDocuments } from "yaml";
 import { millis } from "../src/answer.js";
+import { controllers } from "../src/controller.js";
 import { objectRef, title } from "../src/object.js";
 import { FakeCluster } from "./fake-cluster.js";
 import { asKubernetes } from "./yaml.js";
 
-/** @typedef {import("@windlass/sdk").Declaration<any>} Declaration */
+/** @typedef {import("@windlass/sdk").Plugin} Plugin */
 /** @typedef {import("@windlass/sdk/testing").Step} Step */
 /** @typedef {import("@windlass/sdk/testing").Pass} Pass */
 
 /**
  * Runs every `*.yaml` in `folder` on clusters of their own. Each step is also run with each of its
  * writes failing once: when it is then repeated, the cluster must be as if nothing had failed.
- * @param {Declaration} plugin
+ * @param {Plugin} plugin
  * @param {string} folder
  * @param {(name: string, body: () => void) => void} test node:test's, or what is like it
  */
@@ -35,7 +36,7 @@ export function runFixtures(plugin, folder, test) {
 
 /**
  * Runs one fixture file.
- * @param {Declaration} plugin
+ * @param {Plugin} plugin
  * @param {string} path
  */
 export function runFixture(plugin, path) {
@@ -108,16 +109,19 @@ function prepare(cluster, { given = {}, when }) {
   for (const name of given.removals ?? []) cluster.remove(cluster.find(name));
 }
 
-/** @param {Declaration} plugin @param {Step} step @param {FakeCluster} cluster */
+/** @param {Plugin} plugin @param {Step} step @param {FakeCluster} cluster */
 function call(plugin, { when }, cluster) {
   if (Boolean(when.reconcile) === Boolean(when.finalize)) {
     throw new Error("when: say either reconcile or finalize");
   }
-  const [apiVersion] = plugin.watches;
   const [kind, ...name] = String(when.reconcile ?? when.finalize).split("/");
+  const all = controllers(plugin);
+  const one = all.find(({ watches }) => watches[1] === kind) ?? all[0];
+  if (!one) throw new Error("the plugin has no controller");
+  const [apiVersion] = one.watches;
   const namespace = name.length > 1 ? name[0] : undefined;
   const target = objectRef(apiVersion, String(kind), namespace, String(name.at(-1)));
-  return cluster.pass(plugin, when.reconcile ? "reconcile" : "finalize", target);
+  return cluster.pass(one, when.reconcile ? "reconcile" : "finalize", target);
 }
 
 /** Compares what came of a call with what must. @param {Step} step @param {Pass} pass */
@@ -160,7 +164,7 @@ function asGiven(object) {
 
 /**
  * That from `before`, with each of `writes` failing once, a second call comes to `after`.
- * @param {Declaration} plugin
+ * @param {Plugin} plugin
  * @param {Step} step
  * @param {FakeCluster} before
  * @param {FakeCluster} after

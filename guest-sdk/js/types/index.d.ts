@@ -361,7 +361,13 @@ export interface Declaration<T extends KubernetesObject = KubernetesObject> {
   finalize?(object: T, cluster: Cluster): Progress;
 }
 
-/** A controller for one kind of object; export it as `plugin`. */
+/** A plugin: a controller, or one for each of several kinds. */
+export type Plugin = Declaration<any> | readonly Declaration<any>[];
+
+/**
+ * A controller for one kind of object; export it as `plugin`. Export a list of them for several kinds:
+ * `export const plugin = [orders, invoices];`
+ */
 export function controller<T extends KubernetesObject = KubernetesObject>(
   declaration: Declaration<T>,
 ): Readonly<Declaration<T>>;

@@ -3,6 +3,7 @@
 import type {
   Code,
   Declaration,
+  Plugin,
   DeleteOptions,
   Event,
   KubernetesObject,
@@ -107,12 +108,12 @@ export class FakeCluster {
 
 /** Runs every `*.yaml` in `folder`, each as one `test`, also with each write failing once. */
 export function runFixtures(
-  plugin: Declaration<any>,
+  plugin: Plugin,
   folder: string,
   test: (name: string, body: () => void) => void,
 ): void;
 /** Runs one fixture file. */
-export function runFixture(plugin: Declaration<any>, path: string): void;
+export function runFixture(plugin: Plugin, path: string): void;
 /** The steps of a fixture file. */
 export function loadFixture(path: string): Step[];
 /** The cluster as it is before the first call of a fixture file. */
