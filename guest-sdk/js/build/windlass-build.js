@@ -14,6 +14,9 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { componentize } from "componentize-qjs";
+import { globalsOf } from "./globals.js";
+import { readable } from "./said.js";
+import { withRandom } from "./world.js";
 
 const USAGE = `usage: windlass-build [SOURCE.js] -o COMPONENT.wasm
 
@@ -55,23 +58,20 @@ async function component(source) {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const moduleRoot = common(folder, SDK);
   const root = `/${relative(moduleRoot, folder).split(sep).join("/")}/`.replace("//", "/");
-  const about = { name: label(manifest.name), version: manifest.version ?? "0.0.0", root };
-  const from = relative(folder, source).split(sep).join("/");
-  const entry = [
-    'import { component } from "@windlass/sdk/component";',
-    `import { plugin } from ${JSON.stringify(`./${from}`)};`,
-    `export const controller = component(plugin, ${JSON.stringify(about)});`,
-  ];
-  try {
-    const made = await componentize({
-      witPath: WIT,
+  const { files, missing } = globalsOf(source, SDK);
+  const about = { name: label(manifest.name), version: manifest.version ?? "0.0.0", root, missing };
+  const make = (/** @type {string} */ witPath) =>
+    componentize({
+      witPath,
       world: "plugin",
-      jsSource: entry.join("\n"),
+      jsSource: entry(folder, source, about, files),
       // The entry has no file; it needs a name that no other module has.
       jsPath: join(folder, "package.json"),
       moduleRoot,
       sync: true,
     });
+  try {
+    const made = files.includes("crypto") ? await withRandom(WIT, make) : await make(WIT);
     return made.component;
   } catch (error) {
     const { message } = /** @type {Error} */ (error);
@@ -80,15 +80,29 @@ async function component(source) {
 }
 
 /**
- * What QuickJS said, without the steps that led there, and with the project's files named as in it.
- * @param {string} message
- * @param {string[]} roots
+ * The module that componentize-qjs begins with. Modules are loaded in this order, and the globals of
+ * the web come first.
+ * @param {string} folder
+ * @param {string} source
+ * @param {object} about
+ * @param {string[]} globals files of src/globals
  */
-function readable(message, roots) {
-  const said = message.replace(/^[: ]*(Failed to [^:]+: )+(Error: )?/, "").trim();
-  return roots
-    .filter((root) => root !== "/")
-    .reduce((text, root) => text.replaceAll(root, ""), said);
+function entry(folder, source, about, globals) {
+  const from = (/** @type {string} */ path) => {
+    return JSON.stringify(`./${relative(folder, path).split(sep).join("/")}`);
+  };
+  // By their own path: what they import lies beside the SDK, which may be behind a link. So nothing that
+  // a plugin imports by the SDK's name may import src/web: there would be two of each class.
+  const file = (/** @type {string} */ name) => from(join(SDK, "src/globals", `${name}.js`));
+  const random = globals.includes("crypto");
+  return [
+    ...globals.map((name) => `import ${file(name)};`),
+    ...(random ? [`import { loaded } from ${file("crypto")};`] : []),
+    'import { component } from "@windlass/sdk/component";',
+    `import { plugin } from ${from(source)};`,
+    `export const controller = component(plugin, ${JSON.stringify(about)});`,
+    ...(random ? ["loaded();"] : []),
+  ].join("\n");
 }
 
 /** The file that a package.json names as its main one. @param {string} path */

@@ -9,9 +9,14 @@ import { run } from "./run.js";
 /** @typedef {{ object: string, attempt: number }} Request the contract's `request` */
 
 /**
+ * The package, and what its code needs at run time.
+ * @typedef {{ name: string, version: string } & import("./run.js").Author} About
+ */
+
+/**
  * The contract's `controller`.
  * @param {import("@windlass/sdk").Plugin} plugin
- * @param {{ name: string, version: string, root: string }} about the package, and its folder
+ * @param {About} about
  */
 export function component(plugin, about) {
   /** @param {"reconcile" | "finalize"} step @param {Request} request */
@@ -20,7 +25,7 @@ export function component(plugin, about) {
     const object = JSON.parse(request.object);
     const one = controllerOf(plugin, object);
     if (step === "finalize" && !one.finalize) return done;
-    return run(one, step, object, { ...host, attempt: () => request.attempt }, about.root);
+    return run(one, step, object, { ...host, attempt: () => request.attempt }, about);
   };
   return {
     describe: () => describe(plugin, about),

@@ -8,7 +8,13 @@ import { place } from "./place.js";
 /** @typedef {import("@windlass/sdk").HostImports} HostImports */
 
 /**
- * Calls `reconcile` or `finalize` of `plugin` for `object`. The author's files lie in `root`.
+ * The folder with the author's files, and a sentence about each global that they name and a plugin
+ * has not.
+ * @typedef {{ root: string, missing?: Record<string, string> }} Author
+ */
+
+/**
+ * Calls `reconcile` or `finalize` of `plugin` for `object`.
  *
  * A cluster error is terminal only if it is `invalid` (of a set, if every part is): all others can end without anything changing
  * that this call has read, so they are transient. So is everything else that was not meant as a
@@ -17,15 +23,15 @@ import { place } from "./place.js";
  * @param {"reconcile" | "finalize"} step
  * @param {any} object
  * @param {HostImports} imports
- * @param {string} root
+ * @param {Author} author
  * @throws {{ tag: "transient" | "terminal", val: string }}
  */
-export function run(plugin, step, object, imports, root) {
+export function run(plugin, step, object, imports, author) {
   try {
     const answer = plugin[step]?.(object, new Cluster(imports));
     return checked(step, answer);
   } catch (error) {
-    throw failure(error, imports, root);
+    throw failure(error, imports, author);
   }
 }
 
@@ -49,9 +55,9 @@ function checked(step, answer) {
 /**
  * @param {unknown} error
  * @param {HostImports} imports
- * @param {string} root
+ * @param {Author} author
  */
-function failure(error, imports, root) {
+function failure(error, imports, author) {
   if (error instanceof Failure) return { tag: error.kind, val: error.message };
   if (error instanceof ClusterError || error instanceof SetError) {
     const parts = error instanceof SetError ? error.failures.map((part) => part.error) : [error];
@@ -60,9 +66,16 @@ function failure(error, imports, root) {
   }
   if (!(error instanceof Error)) return { tag: "transient", val: `thrown: ${text(error)}` };
   const stack = error.stack ?? "";
-  const where = place(stack, root);
-  imports.log("debug", `${error.name}: ${error.message}`, [{ key: "stack", value: stack.trim() }]);
-  return { tag: "transient", val: `${error.name}: ${error.message}${where && ` (${where})`}` };
+  const where = place(stack, author.root);
+  const message = explained(error, author);
+  imports.log("debug", `${error.name}: ${message}`, [{ key: "stack", value: stack.trim() }]);
+  return { tag: "transient", val: `${error.name}: ${message}${where && ` (${where})`}` };
+}
+
+/** What the error says, or what to use instead of a global that is not there. @param {Error} error @param {Author} author */
+function explained({ name, message }, { missing = {} }) {
+  const [, global = ""] = /^'?([\w$]+)'? is not defined$/.exec(message) ?? [];
+  return name === "ReferenceError" && Object.hasOwn(missing, global) ? missing[global] : message;
 }
 
 /** @param {unknown} thrown */

@@ -73,7 +73,7 @@ export class FakeCluster extends Store {
 /** @param {Declaration} plugin @param {"reconcile" | "finalize"} step @param {object} object @param {Call} call */
 function ask(plugin, step, object, call) {
   try {
-    const { tag, val } = run(plugin, step, object, call, `${process.cwd()}/`);
+    const { tag, val } = run(plugin, step, object, call, { root: `${process.cwd()}/` });
     if (tag === "requeue-after") return { requeueAfter: val };
     if (tag === "pending") return { pending: val };
     return tag === "done" ? "done" : "awaitChange";

@@ -84,3 +84,7 @@ declare module "windlass:plugin/log@0.2.0" {
   };
   export default log;
 }
+declare module "wasi:random/random@0.2.0" {
+  const random: { getRandomBytes(length: number): Uint8Array | number[] };
+  export default random;
+}

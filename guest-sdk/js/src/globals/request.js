@@ -1,0 +1,5 @@
+// Makes `Request` global, in a component only.
+
+import { Request } from "../web/request.js";
+
+Object.assign(globalThis, { Request });

@@ -1,0 +1,24 @@
+// Why a request has no answer.
+
+/** @type {Record<string, string>} */
+const TEXTS = {
+  denied: "the operator does not allow this origin, or it leads to an address that is not allowed",
+  timeout: "too slow; the server may have acted on it",
+  unavailable: "there is no connection, or it broke; the server may have acted on it",
+  "too-large": "the request or the answer is too large",
+};
+
+/** A request without an answer. */
+export class FetchError extends Error {
+  /**
+   * @param {string} code what to decide by
+   * @param {string} call what was tried, for people: `GET https://api.example.com/v1`
+   * @param {string} [why] the host's words
+   */
+  constructor(code, call, why) {
+    super(`cannot ${call}: ${why || TEXTS[code] || code}`);
+    this.name = "FetchError";
+    this.code = code;
+    this.call = call;
+  }
+}

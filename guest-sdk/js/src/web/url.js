@@ -1,0 +1,3 @@
+// `URL` and `URLSearchParams`.
+
+export { URL, URLSearchParams } from "whatwg-url-minimum";
