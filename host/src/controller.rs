@@ -22,7 +22,6 @@ mod reconcile;
 mod record;
 mod report;
 mod retry;
-mod settle;
 mod slowdown;
 mod wake_reasons;
 mod watches;
@@ -38,7 +37,6 @@ pub use handle::{ControllerHandle, ControllerHandles};
 pub use object_state::{CacheState, Children, Delayed, Hold, ObjectState, QueuePosition};
 pub use once::{Answer, OncePass};
 pub use record::{Archive, PassOutcome, PrimaryKey, Record, Records};
-pub use settle::{FinalizerPatch, settle_finalizer};
 pub use wake_reasons::WakeReasons;
 
 use futures::future::{join_all, select_all};

@@ -16,7 +16,7 @@
 //! metrics, needs, recording  counters; what a plugin needs and lacks; recorded passes
 //! plugin  components in sandboxes, and their calls
 //! source, view  plugins as files; the cluster as one plugin sees it
-//! events, informer, manifest  Kubernetes Events; shared watches and stores; Plugin documents
+//! events, finalizers, informer, manifest  Kubernetes Events; finalizers of objects; shared watches and stores; Plugin documents
 //! connect, grants, lease, object  the connection to a cluster; what a plugin may do; leader election; stored objects
 //! api, telemetry  requests to the API server; log and traces
 //! crashes, flags, flowcontrol, screen, shutdown, spans  which component ran when a host died; shares of plugins
@@ -36,6 +36,7 @@ pub mod crashes;
 pub mod digest;
 pub mod error;
 pub mod events;
+pub mod finalizers;
 pub mod flags;
 pub mod flowcontrol;
 pub mod grants;

@@ -49,7 +49,7 @@ pub use cancel::Cancel;
 pub use compiler::Compiler;
 pub use custom_metrics::{BUCKETS, CustomFamily, CustomMetrics, MetricKind, Number};
 pub use describe::Describe;
-pub use description::{Description, Need, PrimaryWatch};
+pub use description::{Description, Finalizes, Need, PrimaryWatch};
 pub use engine::{SLICE, SLOTS};
 pub use load::LoadError;
 pub(crate) use outcome::is_own_time;

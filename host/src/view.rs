@@ -63,6 +63,8 @@ pub struct WatchSpec {
     pub manager: String,
     /// Whether it reconciles only some of its primaries.
     pub selects: bool,
+    /// Whether some of its primaries are finalized.
+    pub is_finalized: bool,
     /// Whether it reconciles only some of them, and may watch all.
     pub watches_unselected: bool,
     /// Whether changes of a primary's status alone do not concern it.
@@ -151,6 +153,11 @@ impl View {
     /// The plugin's finalizer.
     pub fn finalizer(&self) -> &str {
         &self.watch_spec.finalizer
+    }
+
+    /// Whether some of the primaries are finalized.
+    pub fn is_finalized(&self) -> bool {
+        self.watch_spec.is_finalized
     }
 
     /// Whether the store answers for all objects in `namespace`, or everywhere.

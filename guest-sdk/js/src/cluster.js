@@ -106,6 +106,14 @@ export class Cluster {
   }
 
   /**
+   * Adds the plugin's finalizer to the primary, of a controller with `finalizes: "on-request"`. Call it before the first
+   * side effect that `finalize` undoes.
+   */
+  protect() {
+    doing("protect the primary", () => this.#imports.protect());
+  }
+
+  /**
    * Sets the named fields, and removes fields that are no longer named.
    * @param {KubernetesObject} object
    */

@@ -18,6 +18,8 @@ const FIELDS = [
   "needs",
   "reconcile",
   "finalize",
+  "finalizes",
+  "onLeave",
   "writesStatus",
   "crds",
 ];
@@ -86,7 +88,8 @@ function watch({ watches: [apiVersion, kind], ...declaration }) {
     labelSelector: declaration.labelSelector ?? null,
     fieldSelector: declaration.fieldSelector ?? null,
     trigger: declaration.trigger ?? "any-change",
-    finalizes: declaration.finalize ? "always" : "never",
+    finalizes: declaration.finalize ? (declaration.finalizes ?? "always") : "never",
+    onLeave: declaration.onLeave ?? "forget",
     fields: declaration.fields ?? [],
   };
 }
@@ -121,6 +124,7 @@ function mistake(declaration) {
   const unknown = Object.keys(declaration).find((field) => !FIELDS.includes(field));
   if (unknown) return `there is no ${unknown}; there are ${FIELDS.join(", ")}`;
   const { watches, trigger, needs, reconcile, finalize, writesStatus, crds } = declaration;
+  const { finalizes, onLeave } = declaration;
   const isKind = Array.isArray(watches) && watches.length === 2;
   if (!isKind || !watches.every((word) => typeof word === "string" && word)) {
     return 'watches must be an API version and a kind: ["apps/v1", "Deployment"]';
@@ -135,6 +139,12 @@ function mistake(declaration) {
   if (typeof reconcile !== "function") return "reconcile must be a function";
   if (finalize !== undefined && typeof finalize !== "function") {
     return "finalize must be a function";
+  }
+  if (finalizes !== undefined && !(finalize && ["always", "on-request"].includes(finalizes))) {
+    return 'finalizes must be "always" or "on-request", and needs finalize';
+  }
+  if (onLeave !== undefined && !(finalize && ["forget", "finalize"].includes(onLeave))) {
+    return 'onLeave must be "forget" or "finalize", and needs finalize';
   }
   if (writesStatus !== undefined && typeof writesStatus !== "boolean") {
     return "writesStatus must be true or false";

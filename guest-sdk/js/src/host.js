@@ -58,6 +58,10 @@ export const host = {
     cluster.release(named(target), uid, finalizer);
   },
 
+  protect() {
+    cluster.protect();
+  },
+
   apply(object) {
     return JSON.parse(cluster.apply(JSON.stringify(object)));
   },

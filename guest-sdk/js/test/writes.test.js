@@ -2,7 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ClusterError, controller, manage, manifest, objectRef, SetError } from "@windlass/sdk";
+import {
+  ClusterError,
+  controller,
+  done,
+  manage,
+  manifest,
+  objectRef,
+  SetError,
+} from "@windlass/sdk";
 import { FakeCluster } from "@windlass/sdk/testing";
 
 /** @typedef {import("@windlass/sdk").Cluster} Cluster */
@@ -232,4 +240,24 @@ test("children are found by their owner, and adopted, held, released and disowne
     const left = host.get(named("orphan")).metadata;
     assert.deepEqual([left.ownerReferences, left.finalizers], [[], []]);
   });
+});
+
+test("a primary gets the plugin's finalizer when it is asked for, and is finalized then", () => {
+  const cluster = things();
+  const asks = controller({
+    watches: ["x.dev/v1", "Thing"],
+    finalizes: "on-request",
+    reconcile: (_, host) => {
+      host.protect();
+      host.protect();
+    },
+    finalize: () => done,
+  });
+  const { answer, writes } = cluster.reconcile(asks, "a");
+  assert.deepEqual([answer, writes], ["awaitChange", []], "the host writes it, and not the plugin");
+  const thing = objectRef("x.dev/v1", "Thing", "default", "a");
+  assert.deepEqual(cluster.get(thing).metadata.finalizers, ["windlass.dev/plugin"]);
+  cluster.remove(thing);
+  assert.equal(cluster.finalize(asks, "a").answer, "done");
+  assert.equal(thrown(() => cluster.get(thing)).code, "not-found");
 });

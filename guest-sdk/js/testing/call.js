@@ -12,6 +12,9 @@ import { applySet, whole } from "./set.js";
 /** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
 /** @typedef {import("@windlass/sdk").HostImports} HostImports */
 
+/** What the fake calls the own finalizer of the plugin. */
+const FINALIZER = "windlass.dev/plugin";
+
 /**
  * The imports of one call for one primary, on a store.
  * @implements {HostImports}
@@ -101,6 +104,20 @@ export class Call {
     this.#may(["patch"], target, "");
     const object = this.#meant(target, uid);
     if (object) this.#edit(target, object, released(object, finalizer));
+  }
+
+  /** The host writes its own finalizer: that is no write of the plugin. */
+  protect() {
+    this.#may(["patch"], this.#primary, "");
+    const object = this.#meant(this.#primary, String(this.#uid));
+    if (!object) throw refusal("gone");
+    const { metadata } = object;
+    if (metadata.finalizers?.includes(FINALIZER)) return;
+    if (metadata.deletionTimestamp !== undefined) throw refusal("gone");
+    this.#store.put({
+      ...object,
+      metadata: { ...metadata, finalizers: [...(metadata.finalizers ?? []), FINALIZER] },
+    });
   }
 
   /** The object with this UID, if it is there. @param {ObjectRef} target @param {string} uid */

@@ -38,6 +38,7 @@ declare module "windlass:plugin/cluster@0.2.0" {
     disown(target: Ref, uid: string, owners: string[], finalizer: string | null): void;
     hold(target: Ref, uid: string, finalizer: string): string;
     release(target: Ref, uid: string, finalizer: string): void;
+    protect(): void;
     apply(object: string): string;
     applyStatus(object: string): string;
     applySet(children: string[]): string[];

@@ -247,6 +247,11 @@ export class Cluster {
   hold(object: KubernetesObject, finalizer: string): KubernetesObject;
   /** Removes a finalizer that a grant names from an object that was read. */
   release(object: KubernetesObject, finalizer: string): void;
+  /**
+   * Adds the plugin's finalizer to the primary, of a controller with `finalizes: "on-request"`. Call it before the first
+   * side effect that `finalize` undoes.
+   */
+  protect(): void;
   /** Sets the named fields, and removes fields that are no longer named. */
   apply(object: KubernetesObject): KubernetesObject;
   /** Sets the status of `object`. */
@@ -359,6 +364,15 @@ export interface Declaration<T extends KubernetesObject = KubernetesObject> {
    * `done`; must tolerate that `reconcile` never ran, and that everything is gone.
    */
   finalize?(object: T, cluster: Cluster): Progress;
+  /**
+   * Which objects wait for `finalize`: all, or those for which `reconcile` calls `cluster.protect()`. `always` if absent.
+   */
+  finalizes?: "always" | "on-request";
+  /**
+   * What happens to an object with the plugin's finalizer that no longer matches the selectors: it is finalized when it is
+   * deleted, or at once. `forget` if absent.
+   */
+  onLeave?: "forget" | "finalize";
 }
 
 /** A plugin: a controller, or one for each of several kinds. */
@@ -440,6 +454,7 @@ export interface HostImports {
   disown(target: ObjectRef, uid: string, owners: string[], finalizer: string | undefined): void;
   hold(target: ObjectRef, uid: string, finalizer: string): KubernetesObject;
   release(target: ObjectRef, uid: string, finalizer: string): void;
+  protect(): void;
   apply(object: KubernetesObject): KubernetesObject;
   applyStatus(object: KubernetesObject): void;
   applySet(children: KubernetesObject[]): KubernetesObject[];

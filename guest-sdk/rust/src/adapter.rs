@@ -167,8 +167,14 @@ fn watch<R: Reconciler>() -> wit::Watch {
         },
         fields: watch.fields,
         finalizes: match R::FINALIZE {
+            Some(_) if watch.finalizes_on_request => wit::Finalizes::OnRequest,
             Some(_) => wit::Finalizes::Always,
             None => wit::Finalizes::Never,
+        },
+        on_leave: if watch.finalizes_on_leave {
+            wit::OnLeave::Finalize
+        } else {
+            wit::OnLeave::Forget
         },
     }
 }

@@ -95,6 +95,14 @@ pub trait Cluster {
     /// [`Code::Denied`] if no grant names the finalizer.
     fn release(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<(), Error>;
 
+    /// Adds the plugin's finalizer to the primary, of a kind that is finalized on request
+    /// ([`Watch::finalize_on_request`](crate::Watch::finalize_on_request)). Call it before the first side effect that
+    /// `finalize` undoes.
+    ///
+    /// # Errors
+    /// [`Code::Gone`] if the primary is being deleted without it, [`Code::Invalid`] if the kind is never finalized.
+    fn protect(&self) -> Result<(), Error>;
+
     /// Creates an object.
     ///
     /// # Errors

@@ -77,6 +77,12 @@ impl Cluster for Host {
             .doing(|| format!("release {target}"))
     }
 
+    fn protect(&self) -> Result<(), Error> {
+        wit::protect()
+            .map_err(Refused::from)
+            .doing(|| "protect the primary".to_owned())
+    }
+
     fn apply_json(&self, object: &Value) -> Result<Value, Error> {
         answered(wit::apply(&text(object))).doing(|| format!("apply {}", title(object)))
     }

@@ -57,6 +57,8 @@ pub struct Watch {
     pub(crate) label_selector: Option<String>,
     pub(crate) field_selector: Option<String>,
     pub(crate) spec_changes_only: bool,
+    pub(crate) finalizes_on_request: bool,
+    pub(crate) finalizes_on_leave: bool,
     pub(crate) fields: Vec<String>,
 }
 
@@ -79,6 +81,21 @@ impl Watch {
     #[must_use]
     pub fn with_fields(mut self, selector: &str) -> Self {
         self.field_selector = Some(selector.to_owned());
+        self
+    }
+
+    /// Adds the plugin's finalizer only to objects for which `reconcile` calls [`Cluster::protect`], and not to all. For
+    /// a reconciler with [`Reconciler::FINALIZE`].
+    #[must_use]
+    pub fn finalize_on_request(mut self) -> Self {
+        self.finalizes_on_request = true;
+        self
+    }
+
+    /// Finalizes an object at once that no longer matches the selectors. By default it is finalized when it is deleted.
+    #[must_use]
+    pub fn finalize_on_leave(mut self) -> Self {
+        self.finalizes_on_leave = true;
         self
     }
 

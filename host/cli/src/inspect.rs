@@ -14,7 +14,7 @@ use windlass_host::flags::OutputFormat;
 use windlass_host::grants::split_subresource;
 use windlass_host::manifest::Limits;
 use windlass_host::object::Fields;
-use windlass_host::plugin::{Describe, Description, PrimaryWatch};
+use windlass_host::plugin::{Describe, Description, Finalizes, PrimaryWatch};
 use windlass_host::seams::Seams;
 use windlass_host::source::read_file;
 use windlass_host::text::clean;
@@ -59,7 +59,8 @@ struct Primary {
     field_selector: Option<String>,
     spec_change_only: bool,
     declares_fields: bool,
-    finalizes: bool,
+    finalizes: &'static str,
+    finalizes_on_leave: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -167,7 +168,12 @@ impl Primary {
             field_selector: watch.field_selector.clone(),
             spec_change_only: watch.spec_change_only,
             declares_fields: watch.fields != Fields::default(),
-            finalizes: watch.finalizes,
+            finalizes: match watch.finalizes {
+                Finalizes::Never => "never",
+                Finalizes::Always => "always",
+                Finalizes::OnRequest => "on-request",
+            },
+            finalizes_on_leave: watch.finalizes_on_leave,
         }
     }
 
@@ -181,6 +187,7 @@ impl Primary {
             spec_change_only,
             declares_fields,
             finalizes,
+            finalizes_on_leave,
         } = self;
         put(out, &format!("RECONCILES {kind} of {api_version}"));
         let on = |on: &bool, text: &'static str| on.then_some(text.to_owned());
@@ -197,8 +204,16 @@ impl Primary {
             on(spec_change_only, "ignores changes of only the status"),
             on(declares_fields, "reads only the fields that it declares"),
             on(
-                finalizes,
+                &(*finalizes == "always"),
                 "finalizes: an object is deleted only after finalize is done",
+            ),
+            on(
+                &(*finalizes == "on-request"),
+                "finalizes on request: an object that it protects is deleted only after finalize is done",
+            ),
+            on(
+                finalizes_on_leave,
+                "finalizes an object at once that no longer matches",
             ),
         ];
         for line in more.into_iter().flatten() {

@@ -10,8 +10,8 @@ use futures::future::select_all;
 
 use crate::api::{Api, Discovery, Resource};
 use crate::connect::{ClusterFlags, connect};
-use crate::controller::{FinalizerPatch, settle_finalizer};
 use crate::error::Chain;
+use crate::finalizers::{FinalizerPatch, settle_finalizer};
 use crate::hosting::carriers;
 use crate::lease::{Lease, ObservedLease, Times};
 use crate::object::finalizer_of;

@@ -8,6 +8,7 @@ use futures::FutureExt;
 use super::finalizer;
 use super::work::WorkQueue;
 use crate::object::{Key, Metadata};
+use crate::plugin::Finalizes;
 use crate::scene::Scene;
 use crate::seams::Clock;
 use crate::view::{Enqueue, WakeReason};
@@ -62,7 +63,12 @@ pub(crate) fn next_step() -> Scene {
     Scene::new(STEPS, move || {
         for _ in 0..STEPS {
             let object = black_box(&object);
-            black_box(finalizer::next_step(object, "windlass.dev/measured", true));
+            black_box(finalizer::next_step(
+                object,
+                "windlass.dev/measured",
+                Finalizes::Always,
+                false,
+            ));
         }
     })
 }

@@ -88,7 +88,7 @@ impl ControllerHandle {
         }
         let Resource { group, plural, .. } = &*self.primary;
         used.watches(group, plural);
-        if self.watch().is_some_and(|watch| watch.finalizes) {
+        if self.watch().is_some_and(|watch| watch.is_finalized()) {
             used.add("patch", group, plural);
         }
     }
@@ -135,6 +135,7 @@ impl ControllerHandle {
             declares_fields: watch
                 .as_ref()
                 .is_some_and(|watch| watch.fields != Fields::default()),
+            finalizes_on_leave: watch.as_ref().is_some_and(|it| it.finalizes_on_leave),
             label_selector: watch.as_ref().and_then(|it| it.label_selector.clone()),
             field_selector: watch.and_then(|watch| watch.field_selector),
             children: Children::default(),

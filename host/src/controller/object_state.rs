@@ -29,6 +29,8 @@ pub struct ObjectState {
     pub passes: Vec<Arc<Record>>,
     /// The plugin's finalizer.
     pub finalizer: String,
+    /// Whether it finalizes an object at once that it selects no more.
+    pub finalizes_on_leave: bool,
     /// Which primaries it selects by label.
     pub label_selector: Option<String>,
     /// Which primaries it selects by field.

@@ -9,14 +9,16 @@ use serde_json::value::RawValue;
 
 use super::finalizer::{Step, next_step};
 use super::record::PrimaryKey;
-use super::settle::{FinalizerPatch, path, settle_finalizer};
-use crate::api::{ApiError, Resource};
+use crate::api::{Accept, ApiError, Request as ApiRequest, Resource};
 use crate::bugs::bug;
+use crate::finalizers::{FinalizerPatch, path, settle_finalizer};
 use crate::metrics::{FailureKind, PassMetrics};
-use crate::object::{Key, Metadata, Object, finalizer_of};
+use crate::object::{Key, Metadata, Object, Page, finalizer_of};
 use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
 use crate::plugin::transcript::CallRecorder;
-use crate::plugin::{Action, CallError, Called, Cancel, CustomMetrics, Plugin, Progress, Request};
+use crate::plugin::{
+    Action, CallError, Called, Cancel, CustomMetrics, Finalizes, Plugin, Progress, Request,
+};
 use crate::recording::{CallOutcome, FailureRecorder, Function, Made};
 
 /// The version of a plugin that runs.
@@ -206,9 +208,17 @@ impl Reconciler {
         let plugin = self.plugin.read();
         let mut primaries = plugin.description.primaries.iter();
         let watch = primaries.nth(usize::from(self.kind));
-        let finalizes = watch.is_some_and(|watch| watch.finalizes);
+        let (finalizes, on_leave) = watch.map_or((Finalizes::Never, false), |watch| {
+            (watch.finalizes, watch.finalizes_on_leave)
+        });
         drop(plugin);
-        next_step(&object.metadata, &self.finalizer, finalizes)
+        let leaves = on_leave && !self.is_watched(&object.metadata.key);
+        next_step(&object.metadata, &self.finalizer, finalizes, leaves)
+    }
+
+    /// Whether the object called `key` is there, and matches the selectors.
+    fn is_watched(&self, key: &Key) -> bool {
+        self.cluster.view.get(&self.primary, key).is_some()
     }
 
     async fn finalize(&self, object: &Object, attempt: u32) -> Pass {
@@ -219,6 +229,15 @@ impl Reconciler {
             Ok(Some(_) | None) => return Pass::of(Step::Finalize, Ok(Done::Rest)),
             Err(error) => return Pass::of(Step::Finalize, Err(PassError::Read(error))),
         };
+        // The store of what is selected may be behind: it is asked of the API server before anything is undone.
+        if !whole.metadata.deleting {
+            match self.is_selected(&whole.metadata.key).await {
+                Ok(false) => {}
+                // Its informer wakes it.
+                Ok(true) => return Pass::of(Step::Finalize, Ok(Done::Rest)),
+                Err(error) => return Pass::of(Step::Finalize, Err(PassError::Read(error))),
+            }
+        }
         let asked = self.pass_input(&whole, attempt);
         let (request, call) = (asked.request.clone(), asked.call(self, &whole));
         let called = asked.plugin.finalize(request, call, &self.cancel).await;
@@ -252,6 +271,36 @@ impl Reconciler {
         let read = self.cluster.api.read(uri).await?;
         let whole = read.and_then(|read: Box<RawValue>| Object::parse(read.get()));
         Ok(whole.filter(|whole| whole.metadata.uid == object.metadata.uid))
+    }
+
+    /// Whether the API server selects the object called `key`.
+    async fn is_selected(&self, key: &Key) -> Result<bool, ApiError> {
+        let plugin = self.plugin.read().clone();
+        let mut primaries = plugin.description.primaries.iter();
+        let watch = primaries.nth(usize::from(self.kind));
+        let selectors = watch.map(|watch| (&watch.label_selector, &watch.field_selector));
+        let (labels, fields) = selectors.unwrap_or((&None, &None));
+        let named = format!("metadata.name={}", key.name);
+        let fields: Vec<String> = fields.iter().cloned().chain([named]).collect();
+        let query = {
+            let mut query = form_urlencoded::Serializer::new(String::new());
+            query.append_pair("fieldSelector", &fields.join(","));
+            if let Some(labels) = labels {
+                query.append_pair("labelSelector", labels);
+            }
+            query.finish()
+        };
+        let path = self.primary.path(key.namespace.as_deref(), None, None);
+        let path = path.map_err(|error| ApiError::Garbled(error.to_string()))?;
+        let uri = format!("{path}?{query}");
+        let page = self
+            .cluster
+            .api
+            .text(ApiRequest::list(uri, Accept::Metadata))
+            .await?;
+        let page = Page::of(page.get())
+            .map_err(|error| ApiError::Garbled(format!("it is not a list: {error}")))?;
+        Ok(page.objects(&self.primary).next().is_some())
     }
 
     fn pass_input(&self, object: &Object, attempt: u32) -> PassInput {

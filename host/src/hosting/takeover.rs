@@ -53,6 +53,7 @@ fn same_objects(one: &PrimaryWatch, two: &PrimaryWatch) -> bool {
         field_selector,
         fields,
         finalizes: _,
+        finalizes_on_leave: _,
         spec_change_only: _,
     } = one;
     (api_version, kind, fields) == (&two.api_version, &two.kind, &two.fields)
@@ -61,7 +62,10 @@ fn same_objects(one: &PrimaryWatch, two: &PrimaryWatch) -> bool {
 
 /// Whether two versions that see the same are called for the same reasons.
 fn same_steps(one: &Description, two: &Description) -> bool {
-    let steps = |primary: &PrimaryWatch| (primary.finalizes, primary.spec_change_only);
+    let steps = |primary: &PrimaryWatch| {
+        let leave = primary.finalizes_on_leave;
+        (primary.finalizes, leave, primary.spec_change_only)
+    };
     let (one, two) = (one.primaries.iter(), two.primaries.iter());
     one.map(steps).eq(two.map(steps))
 }
@@ -91,6 +95,7 @@ mod tests {
     use crate::grants::Grant;
     use crate::memory::Bounds;
     use crate::object::Fields;
+    use crate::plugin::Finalizes;
 
     fn serves(change: impl Fn(&mut Description, &mut Grants, &mut Limits, &mut Duration)) -> bool {
         let described = Description::asking("x.dev", "xes", &["get", "watch"]);
@@ -116,7 +121,7 @@ mod tests {
     #[test]
     fn what_a_version_says_of_itself_decides_whether_it_can_be_swapped_in() {
         type Change = fn(&mut Description);
-        let rows: [(&str, Change, bool); 14] = [
+        let rows: [(&str, Change, bool); 15] = [
             ("nothing", |_| {}, true),
             ("name", |it| it.name.push('x'), true),
             ("version", |it| it.version.push('x'), true),
@@ -148,7 +153,12 @@ mod tests {
             ),
             (
                 "finalizes",
-                |it| it.primaries[0].finalizes = !it.primaries[0].finalizes,
+                |it| it.primaries[0].finalizes = Finalizes::OnRequest,
+                false,
+            ),
+            (
+                "finalizes_on_leave",
+                |it| it.primaries[0].finalizes_on_leave = true,
                 false,
             ),
             (

@@ -98,7 +98,7 @@ fn of_primary(
 ) -> Option<GrantProblem> {
     let PrimaryKind { group, plural, .. } = *primary;
     let mut verbs = vec!["get", "list", "watch"];
-    verbs.extend(watch.finalizes.then_some("patch"));
+    verbs.extend(watch.is_finalized().then_some("patch"));
     let name = name(group, plural);
     let scope = grants.watch_scope(group, plural, None);
     let what = if scope.is_empty() {

@@ -16,6 +16,7 @@ mod events;
 mod memory;
 mod owners;
 mod patch;
+mod protect;
 mod read;
 mod remarks;
 mod retry;

@@ -44,8 +44,31 @@ pub struct PrimaryWatch {
     pub spec_change_only: bool,
     /// What it reads of a primary.
     pub fields: Fields,
-    /// Whether its objects wait for `finalize`.
-    pub finalizes: bool,
+    /// Which of its objects wait for `finalize`.
+    pub finalizes: Finalizes,
+    /// Whether an object that leaves the selectors is finalized at once, and not when it is deleted.
+    pub finalizes_on_leave: bool,
+}
+
+/// Which objects wait for `finalize`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finalizes {
+    /// None.
+    Never,
+    /// All.
+    Always,
+    /// Those that the plugin protects.
+    OnRequest,
+}
+
+impl From<types::Finalizes> for Finalizes {
+    fn from(raw: types::Finalizes) -> Self {
+        match raw {
+            types::Finalizes::Never => Self::Never,
+            types::Finalizes::Always => Self::Always,
+            types::Finalizes::OnRequest => Self::OnRequest,
+        }
+    }
 }
 
 /// One need, for one resource of one group.
@@ -116,7 +139,8 @@ impl PrimaryWatch {
             field_selector: None,
             spec_change_only: false,
             fields: Fields::default(),
-            finalizes: false,
+            finalizes: Finalizes::Never,
+            finalizes_on_leave: false,
         }
     }
 }
@@ -137,7 +161,8 @@ impl PrimaryWatch {
             kind: raw.kind,
             label_selector: said(raw.label_selector),
             field_selector: said(raw.field_selector),
-            finalizes: raw.finalizes == types::Finalizes::Always,
+            finalizes: raw.finalizes.into(),
+            finalizes_on_leave: raw.on_leave == types::OnLeave::Finalize,
         })
     }
 
@@ -149,6 +174,11 @@ impl PrimaryWatch {
     /// The group of the kind, and its name: the same in all versions.
     pub fn group_kind(&self) -> (&str, &str) {
         (self.group(), &self.kind)
+    }
+
+    /// Whether some of its objects wait for `finalize`.
+    pub fn is_finalized(&self) -> bool {
+        self.finalizes != Finalizes::Never
     }
 
     /// Whether only some objects of the kind are reconciled.
@@ -215,7 +245,7 @@ impl Description {
 
     /// Whether objects of some kind wait for `finalize`.
     pub fn finalizes(&self) -> bool {
-        self.primaries.iter().any(|primary| primary.finalizes)
+        self.primaries.iter().any(PrimaryWatch::is_finalized)
     }
 
     /// The names of its kinds, for people.
@@ -254,6 +284,7 @@ impl Description {
             finalizer: finalizer_of(plugin),
             manager: manager_of(plugin),
             selects: primary.selects(),
+            is_finalized: primary.is_finalized(),
             watches_unselected: primary.selects() && self.watched().any(|need| need.is(&own)),
             spec_change_only: primary.spec_change_only,
             fields,

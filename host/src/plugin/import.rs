@@ -20,7 +20,7 @@ pub use answer::{RecordedError, RecordedStatus, Reply};
 pub(super) use changes::{
     Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, PatchObject, Publish,
 };
-pub(super) use owners::{Adopt, Disown, Hold, Release};
+pub(super) use owners::{Adopt, Disown, Hold, Protect, Release};
 pub(super) use reads::{Get, List, ListChildren};
 pub(super) use words::JsonText;
 
@@ -76,7 +76,7 @@ pub enum Assumed {
 }
 
 /// All imports, in the contract's order.
-pub const IMPORTS: [ImportInfo; 15] = [
+pub const IMPORTS: [ImportInfo; 16] = [
     Get::ABOUT,
     List::ABOUT,
     ListChildren::ABOUT,
@@ -87,6 +87,7 @@ pub const IMPORTS: [ImportInfo; 15] = [
     Disown::ABOUT,
     Hold::ABOUT,
     Release::ABOUT,
+    Protect::ABOUT,
     Create::ABOUT,
     CreateSubresource::ABOUT,
     PatchObject::ABOUT,

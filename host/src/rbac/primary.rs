@@ -66,7 +66,7 @@ pub fn plural(
         (Some(only), None) => Ok(only.to_owned()),
         (None, _) => {
             let mut verbs = vec!["get", "list", "watch"];
-            verbs.extend(primary.finalizes.then_some("patch"));
+            verbs.extend(primary.is_finalized().then_some("patch"));
             let named = description.likely_plural(primary);
             let grant = Grant::suggested(group, &[&named], &verbs, Namespaces::All);
             Err(format!(

@@ -18,6 +18,7 @@ pub(crate) fn watch_spec(primary: Resource) -> WatchSpec {
         finalizer: "windlass.dev/p".into(),
         manager: "windlass/p".into(),
         selects: false,
+        is_finalized: true,
         watches_unselected: false,
         spec_change_only: false,
         fields: HashMap::new(),

@@ -234,6 +234,7 @@ impl Finder {
             failures: 0,
             passes: Vec::new(),
             finalizer: finalizer_of(plugin),
+            finalizes_on_leave: false,
             label_selector: None,
             field_selector: None,
             spec_change_only: false,

@@ -10,6 +10,8 @@ use crate::object::Metadata;
 pub struct Left {
     /// The plugin's finalizer, if it is on the object.
     pub finalizer: Option<String>,
+    /// Whether the plugin finalizes the object now, and not when it is deleted.
+    pub is_finalized_now: bool,
     /// What the object owns of what the plugin watches.
     pub children: Children,
 }
@@ -18,8 +20,10 @@ impl Left {
     /// What is left on an object with this metadata.
     pub(super) fn on(object: &Metadata, state: &ObjectState) -> Self {
         let finalizer = &state.finalizer;
+        let is_held = object.has_finalizer(finalizer);
         Self {
-            finalizer: object.has_finalizer(finalizer).then(|| finalizer.clone()),
+            finalizer: is_held.then(|| finalizer.clone()),
+            is_finalized_now: is_held && state.finalizes_on_leave,
             children: state.children.clone(),
         }
     }
@@ -40,9 +44,14 @@ impl fmt::Display for Left {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Children { first, count } = &self.children;
         if let Some(finalizer) = &self.finalizer {
+            let when = if self.is_finalized_now {
+                "now, and then takes it off"
+            } else {
+                "when it is deleted"
+            };
             write!(
                 out,
-                "It still has the finalizer {finalizer}: the plugin finalizes it when it is deleted"
+                "It still has the finalizer {finalizer}: the plugin finalizes it {when}"
             )?;
             write!(out, "{}", if *count > 0 { ". " } else { "" })?;
         }
@@ -95,9 +104,18 @@ mod tests {
         for (finalizer, children, want) in rows {
             let left = Left {
                 finalizer,
+                is_finalized_now: false,
                 children,
             };
             assert_eq!(left.sentence("labels", "a=b"), want);
         }
+        let now = Left {
+            finalizer: finalizer(),
+            is_finalized_now: true,
+            children: children(&[], 0),
+        };
+        let said = now.sentence("labels", "a=b");
+        let want = "windlass.dev/p: the plugin finalizes it now, and then takes it off";
+        assert!(said.ends_with(want), "{said}");
     }
 }

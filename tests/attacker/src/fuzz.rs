@@ -245,6 +245,7 @@ fn call(primary: &Primary, random: &mut Random) {
             let (uid, finalizer) = (random.one_of(NAMES), random.one_of(SUBRESOURCES));
             drop(cluster::hold(&target, uid, finalizer));
             drop(cluster::release(&target, uid, finalizer));
+            drop(cluster::protect());
         }
         _ => {
             clock::wake_at(random.one_of(SELECTORS));

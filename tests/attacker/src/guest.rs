@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use windlass_sdk::bindings::windlass::plugin::config;
 use windlass_sdk::bindings::windlass::plugin::types::{
-    Action, Description, Failure, Finalizes, ObjectRef, Rule, Trigger, Watch,
+    Action, Description, Failure, Finalizes, ObjectRef, OnLeave, Rule, Trigger, Watch,
 };
 
 pub(crate) const API_VERSION: &str = "examples.windlass.dev/v1";
@@ -28,6 +28,7 @@ pub(crate) fn description(name: &str, trigger: Trigger, needs: Vec<Rule>) -> Des
             field_selector: None,
             trigger,
             finalizes: Finalizes::Never,
+            on_leave: OnLeave::Forget,
             fields: Vec::new(),
         }],
         needs,

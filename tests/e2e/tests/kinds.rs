@@ -70,10 +70,7 @@ async fn each_kind_has_its_own_passes_finalizers_and_answers() -> Result<()> {
         .context("it is gone")?;
     let ours = Some(vec!["windlass.dev/twins".to_owned()]);
     assert_eq!(greeting.metadata.finalizers, ours);
-    assert_eq!(
-        map.metadata.finalizers, None,
-        "ConfigMaps are not finalized"
-    );
+    assert_eq!(map.metadata.finalizers, None, "nobody has asked for it");
 
     let scrape = Scrape::of(host).await?;
     for kind in ["Greeting", "ConfigMap"] {
@@ -162,5 +159,74 @@ async fn roles_are_for_all_kinds() -> Result<()> {
     for line in ["greetings/finalizers", "configmaps/finalizers"] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
+    Ok(())
+}
+
+/// Makes a ConfigMap that asks for the finalizer, and waits until it has it and its marker.
+async fn marked(cluster: &Cluster, name: &str) -> Result<()> {
+    let metadata = json!({ "name": name, "labels": { "mirrored": "yes" }, "annotations": { "marked": "yes" } });
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "name": name } });
+    cluster.create(map).await?;
+    until_copied(cluster, name, name).await?;
+    let map = cluster
+        .get("ConfigMap", name)
+        .await?
+        .context("it is gone")?;
+    let ours = Some(vec!["windlass.dev/twins".to_owned()]);
+    assert_eq!(map.metadata.finalizers, ours);
+    let marker = cluster.get("ConfigMap", &format!("{name}-marker")).await?;
+    assert!(marker.is_some(), "the finalizer is there before the marker");
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_asks_for_the_finalizer_is_finalized_when_it_is_deleted_or_leaves() -> Result<()> {
+    let scene = scene("twins-asked", &json!({})).await?;
+    let (host, cluster) = (&scene.host, &scene.cluster);
+    marked(cluster, "deleted").await?;
+    cluster.delete("ConfigMap", "deleted").await?;
+    cluster.until_gone("ConfigMap", "deleted").await?;
+    cluster.until_gone("ConfigMap", "deleted-marker").await?;
+
+    marked(cluster, "left").await?;
+    let unlabelled = json!({ "metadata": { "labels": null } });
+    cluster.patch("ConfigMap", "left", unlabelled).await?;
+    cluster.until_gone("ConfigMap", "left-marker").await?;
+    let is_free = |map: &Value| map.pointer("/metadata/finalizers").is_none();
+    cluster
+        .until("ConfigMap", "left", "has no finalizer", is_free)
+        .await?;
+    let object = format!("ConfigMap/{}/left", cluster.namespace);
+    let finalized = |line: &windlass_e2e::Line| line.is_pass(&object, "finalize", "rest");
+    assert_eq!(host.count(finalized), 1, "once");
+
+    // It comes back, and everything begins again.
+    let labelled = json!({ "metadata": { "labels": { "mirrored": "yes" } } });
+    cluster.patch("ConfigMap", "left", labelled).await?;
+    cluster
+        .until("ConfigMap", "left-marker", "is there", |_| true)
+        .await?;
+    Ok(())
+}
+
+/// What leaves while no host runs is finalized by the next one.
+#[tokio::test]
+async fn what_has_left_while_no_host_ran_is_finalized_by_the_next_one() -> Result<()> {
+    let scene = scene("twins-late", &json!({})).await?;
+    let cluster = &scene.cluster;
+    marked(cluster, "ada").await?;
+    marked(cluster, "bob").await?;
+    scene.host.terminate()?;
+    scene.host.ended().await?;
+    let unlabelled = json!({ "metadata": { "labels": null } });
+    cluster.patch("ConfigMap", "ada", unlabelled).await?;
+    let host = scene.another_host(&[])?;
+    cluster.until_gone("ConfigMap", "ada-marker").await?;
+    host.logs("bob is reconciled", |line| {
+        line.is_any_pass() && line.field("object").ends_with("/bob")
+    })
+    .await?;
+    let bob = cluster.get("ConfigMap", "bob-marker").await?;
+    assert!(bob.is_some(), "what stays is not finalized");
     Ok(())
 }

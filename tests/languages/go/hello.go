@@ -60,6 +60,7 @@ func Describe() windlass_plugin_types.Description {
 			FieldSelector: wit.None[string](),
 			Trigger:       windlass_plugin_types.Trigger_AnyChange,
 			Finalizes:     windlass_plugin_types.Finalizes_Always,
+			OnLeave:       windlass_plugin_types.OnLeave_Forget,
 		}},
 		Needs: []windlass_plugin_types.Rule{
 			rule("examples.windlass.dev", "greetings", "get", "list", "watch", "patch"),

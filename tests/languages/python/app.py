@@ -24,6 +24,7 @@ class Controller(exports.Controller):
                     field_selector=None,
                     trigger=types.Trigger.ANY_CHANGE,
                     finalizes=types.Finalizes.ALWAYS,
+                    on_leave=types.OnLeave.FORGET,
                     fields=[],
                 )
             ],

@@ -203,6 +203,11 @@ impl Cluster for Call<'_> {
             .doing(|| format!("release {target}"))
     }
 
+    fn protect(&self) -> Result<(), Error> {
+        self.try_protect()
+            .doing(|| "protect the primary".to_owned())
+    }
+
     fn apply_json(&self, object: &Value) -> Result<Value, Error> {
         self.try_apply(object)
             .doing(|| format!("apply {}", title(object)))

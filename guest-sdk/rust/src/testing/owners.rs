@@ -7,6 +7,9 @@ use super::parts::text;
 use crate::failed::Code;
 use crate::query::{Adoption, ChildrenQuery, ListQuery, ObjectRef, Patch};
 
+/// What the fake calls the plugin's own finalizer.
+const FINALIZER: &str = "windlass.dev/plugin";
+
 impl Call<'_> {
     pub(super) fn try_list_children(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Code> {
         let any = ObjectRef::cluster_scoped(&query.api_version, &query.kind, "");
@@ -102,6 +105,28 @@ impl Call<'_> {
         let mut metadata = Map::new();
         with_finalizer(&mut metadata, &object, Some(finalizer));
         self.edit(target, &object, &metadata)
+    }
+
+    /// The host writes its own finalizer: that is no write of the plugin.
+    pub(super) fn try_protect(&self) -> Result<(), Code> {
+        self.may(&["patch"], &self.primary, "")?;
+        let mut object = self.meant(&self.primary, &self.uid)?.ok_or(Code::Gone)?;
+        let held = object.pointer("/metadata/finalizers");
+        let mut all = held.and_then(Value::as_array).cloned().unwrap_or_default();
+        if all.contains(&json!(FINALIZER)) {
+            return Ok(());
+        }
+        if is_going(&object) {
+            return Err(Code::Gone);
+        }
+        all.push(json!(FINALIZER));
+        if let Some(metadata) = object
+            .pointer_mut("/metadata")
+            .and_then(Value::as_object_mut)
+        {
+            metadata.insert("finalizers".into(), all.into());
+        }
+        self.cluster.borrow_mut().put(object).map(drop)
     }
 
     pub(super) fn try_release(

@@ -1,6 +1,7 @@
 //! Each row: grants, the scope of the primary kind, and what is said about them.
 
 use super::*;
+use crate::plugin::Finalizes;
 
 const PRIMARY: &str =
     "{ apiGroups: [x.dev], resources: [exes], verbs: [get, list, watch, patch], namespaces: all }";
@@ -15,7 +16,9 @@ fn said(
     let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
     let grants = Grants::new(grants).unwrap();
     let mut description = Description::asking(need.0, need.1, need.2);
-    description.primaries[0].finalizes = finalizes;
+    if finalizes {
+        description.primaries[0].finalizes = Finalizes::Always;
+    }
     let primary = PrimaryKind {
         group: "x.dev",
         plural: "exes",

@@ -12,6 +12,7 @@ fn description(rule: types::Rule) -> types::Description {
             trigger: types::Trigger::AnyChange,
             fields: Vec::new(),
             finalizes: types::Finalizes::Never,
+            on_leave: types::OnLeave::Forget,
         }],
         needs: vec![rule],
         crds: Vec::new(),

@@ -60,6 +60,26 @@ impl Import for Disown {
     }
 }
 
+/// `protect`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::plugin) struct Protect {}
+
+impl Import for Protect {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "protect",
+        interface: "cluster",
+        verbs: "`patch` on the primary",
+        effect: Effect::Write(Assumed::Nothing),
+    };
+    type Answer = Result<(), Error>;
+
+    fn bytes(&self) -> usize {
+        // Its name alone is recorded.
+        Self::ABOUT.name.len()
+    }
+}
+
 /// An import that puts a finalizer on an object, or takes it off.
 macro_rules! of_finalizer {
     ($(#[$about:meta])* $name:ident, $import:literal, $assumed:expr, $answer:ty) => {

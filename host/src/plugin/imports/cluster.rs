@@ -3,7 +3,7 @@
 use super::super::bindings::{cluster, events, types};
 use super::super::import::{
     Adopt, Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Disown, Get, Hold,
-    JsonText, List, ListChildren, PatchObject, Publish, Release,
+    JsonText, List, ListChildren, PatchObject, Protect, Publish, Release,
 };
 use super::super::sandbox::SandboxState;
 
@@ -105,6 +105,10 @@ impl cluster::Host for SandboxState {
             finalizer,
         })
         .await
+    }
+
+    async fn protect(&mut self) -> ImportResult<()> {
+        self.answer(Protect {}).await
     }
 
     async fn create(&mut self, object: String) -> ImportResult<String> {

@@ -4,7 +4,7 @@ use super::super::calls::Ending;
 use super::super::cluster::Call;
 use super::super::import::{
     Adopt, Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Disown, Get, Hold,
-    Import, List, ListChildren, PatchObject, Publish, Release,
+    Import, List, ListChildren, PatchObject, Protect, Publish, Release,
 };
 use super::super::redact::Redactor;
 
@@ -134,6 +134,12 @@ impl Run for Hold {
     async fn run(self, call: &mut Call) -> Self::Answer {
         call.hold_object(self.target.into(), self.uid, self.finalizer)
             .await
+    }
+}
+
+impl Run for Protect {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.protect().await
     }
 }
 

@@ -40,6 +40,7 @@ fn settled() -> ObjectState {
         failures: 0,
         passes: vec![Arc::new(Record::settled())],
         finalizer: "windlass.dev/greeter".into(),
+        finalizes_on_leave: false,
         label_selector: None,
         field_selector: None,
         spec_change_only: false,

@@ -36,6 +36,11 @@ const DENIALS: &[Denial] = &[
     ("disown", disown, "patch secrets in namespace default"),
     ("hold", hold, "patch secrets in namespace default"),
     ("release", release, "patch secrets in namespace default"),
+    (
+        "protect",
+        protect,
+        "patch greetings.examples.windlass.dev in namespace default",
+    ),
     ("create", create, "create secrets in namespace default"),
     (
         "create-subresource",
@@ -203,6 +208,11 @@ fn release() -> Handmade {
     let secret = secret(&mut guest);
     let (uid, finalizer) = (guest.text("u"), guest.text("example.com/a"));
     denied(guest, "release", &format!("{secret} {uid} {finalizer}"), 4)
+}
+
+fn protect() -> Handmade {
+    let guest = Handmade::default().import("cluster", "protect", 1);
+    denied(guest, "protect", "", 4)
 }
 
 fn apply() -> Handmade {

@@ -270,3 +270,40 @@ fn children_are_found_by_their_owner_and_adopted_held_released_and_disowned() {
     assert_eq!(left["metadata"]["ownerReferences"], json!([]));
     assert_eq!(left["metadata"]["finalizers"], json!([]));
 }
+
+/// Asks for the finalizer.
+#[derive(Default)]
+struct Asks;
+
+impl Reconciler for Asks {
+    const WATCHES: (&'static str, &'static str) = ("x.dev/v1", "Thing");
+    const FINALIZE: Option<crate::Finalize<Self>> = Some(|_, _, _| Ok(crate::Progress::Done));
+    type Object = Object<Option<Value>>;
+
+    fn watch() -> crate::Watch {
+        crate::Watch::default().finalize_on_request()
+    }
+
+    fn reconcile(&self, _: &Self::Object, cluster: &dyn Cluster) -> Result<Action, Failure> {
+        cluster.protect()?;
+        cluster.protect()?;
+        Ok(Action::AwaitChange)
+    }
+}
+
+#[test]
+fn a_primary_gets_the_finalizer_when_it_is_asked_for_and_is_finalized_then() {
+    let mut cluster = things();
+    let pass = cluster.reconcile(&Asks, "a");
+    assert_eq!(pass.outcome.answer, Answer::AwaitChange);
+    assert!(pass.outcome.writes.is_empty(), "the host writes it");
+    let thing = ObjectRef::new("x.dev/v1", "Thing", "default", "a");
+    let held = cluster.get(&thing).unwrap();
+    assert_eq!(
+        held["metadata"]["finalizers"],
+        json!(["windlass.dev/plugin"])
+    );
+    cluster.remove(&thing);
+    assert_eq!(cluster.finalize(&Asks, "a").outcome.answer, Answer::Done);
+    assert!(cluster.get(&thing).is_err(), "it is gone");
+}

@@ -349,6 +349,7 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
             let (target, uid) = (any.reference(), any.noise());
             drop(cluster::Host::release(state, target, uid, any.finalizer()).await?);
         }
+        "cluster.protect" => drop(cluster::Host::protect(state).await?),
         "cluster.apply" => drop(cluster::Host::apply(state, any.object()).await?),
         "cluster.apply-status" => drop(cluster::Host::apply_status(state, any.object()).await?),
         "cluster.apply-set" => {

@@ -194,6 +194,20 @@ async fn a_granted_finalizer_is_put_on_and_taken_off_and_no_other() {
     assert!(matches!(late, Err(Error::Gone)), "{late:?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_plugins_own_finalizer_is_put_on_the_primary_once() {
+    let (world, _) = world(&json!({})).await;
+    let mut call = world.call().await;
+    call.protect().await.unwrap();
+    let path = "/apis/examples.windlass.dev/v1/namespaces/default/greetings/ada";
+    let greeting = world.read(path).await.unwrap();
+    let finalizers = &greeting["metadata"]["finalizers"];
+    assert_eq!(*finalizers, json!(["windlass.dev/greeter"]));
+    let writes = world.writes().len();
+    call.protect().await.unwrap();
+    assert_eq!(world.writes().len(), writes, "nothing is sent again");
+}
+
 /// Somebody else changes the object between each look and the write.
 #[tokio::test(start_paused = true)]
 async fn a_change_that_others_overtake_is_decided_again() {

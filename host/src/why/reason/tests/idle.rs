@@ -15,6 +15,7 @@ pub(super) fn situations() -> Vec<(Reason, ObjectState, LiveObject)> {
         count: 1,
     };
     let left = |finalizer: Option<&str>| Left {
+        is_finalized_now: false,
         finalizer: finalizer.map(str::to_owned),
         children: child(),
     };

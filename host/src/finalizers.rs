@@ -1,8 +1,9 @@
 //! Puts a finalizer on an object, or takes it off, against everybody else who changes the list.
 
+mod patch;
+
 use serde_json::value::RawValue;
 
-use super::finalizer;
 use crate::api::{Api, ApiError, Request as ApiRequest, Resource};
 use crate::bugs::bug;
 use crate::object::{Metadata, Object};
@@ -30,7 +31,7 @@ pub async fn settle_finalizer(
     resource: &Resource,
     object: &Metadata,
     finalizer: &str,
-    patch: FinalizerPatch,
+    which: FinalizerPatch,
 ) -> Result<Option<Object>, ApiError> {
     let Ok(uri) = path(resource, object) else {
         return Ok(None);
@@ -40,15 +41,15 @@ pub async fn settle_finalizer(
     let mut known = None;
     let mut races = 0;
     loop {
-        let operations = match patch {
+        let operations = match which {
             FinalizerPatch::Protect
                 if bug!(FinalizersComeBack, latest.deleting, false)
                     || latest.has_finalizer(finalizer) =>
             {
                 None
             }
-            FinalizerPatch::Protect => Some(finalizer::protect(&latest, finalizer)),
-            FinalizerPatch::Release => finalizer::release(&latest, finalizer),
+            FinalizerPatch::Protect => Some(patch::protect(&latest, finalizer)),
+            FinalizerPatch::Release => patch::release(&latest, finalizer),
         };
         let Some(operations) = operations else {
             return Ok(known);
@@ -75,7 +76,7 @@ pub async fn settle_finalizer(
 }
 
 /// Where an object is.
-pub(super) fn path(resource: &Resource, object: &Metadata) -> Result<String, crate::api::BadName> {
+pub(crate) fn path(resource: &Resource, object: &Metadata) -> Result<String, crate::api::BadName> {
     resource.path(
         object.key.namespace.as_deref(),
         Some(&object.key.name),
