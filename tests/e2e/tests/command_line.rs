@@ -222,7 +222,7 @@ fn a_component_says_what_it_is_without_a_cluster() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(code, Some(0));
     assert_eq!(json.pointer("/kind").unwrap(), "Inspection");
-    assert_eq!(json.pointer("/primary/kind").unwrap(), "Greeting");
+    assert_eq!(json.pointer("/primaries/0/kind").unwrap(), "Greeting");
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(file("no component.wasm"), "nothing").unwrap();
