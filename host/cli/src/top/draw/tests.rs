@@ -105,7 +105,7 @@ fn from_all_plugins_to_one_to_an_object_and_back() {
     let one = screen_text(&screen);
     for line in [
         "busy   running, 7 passes, 0 failed, 0 objects fail now, 2 are paused",
-        "FAILING  Greeting n/ada   3 ms  1         20 s  no luck",
+        "FAILING  Greeting n/ada  3 ms  1         20 s  no luck",
         "SLOWEST  Greeting n/bob",
     ] {
         assert!(one.contains(line), "{line:?} is not in\n{one}");
