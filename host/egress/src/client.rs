@@ -120,6 +120,9 @@ impl Client {
         filled: Filled,
         terms: Terms<'_>,
     ) -> Result<Answer, Failure> {
+        if self.settings.clock.now() >= terms.deadline {
+            return Err(timeout("the time of the call is over"));
+        }
         let written = Written::default();
         let exchange = self.exchange(permitted, &filled, terms, &written);
         let clock = &*self.settings.clock;

@@ -46,7 +46,7 @@ pub(crate) fn check(headers: &[(String, String)]) -> Result<HeaderMap, Failure> 
     let mut map = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
         let parsed = parse_name(name).map_err(Failure::invalid)?;
-        let Ok(value) = HeaderValue::from_str(value).or_else(|_| latin(value)) else {
+        let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) else {
             let shown = shown(name);
             return Err(Failure::invalid(format!(
                 "the value of header {shown} has a control character"
@@ -65,11 +65,6 @@ pub(crate) fn parse_name(name: &str) -> Result<HeaderName, String> {
     }
     let parsed = HeaderName::from_bytes(name.as_bytes());
     parsed.map_err(|_| format!("{shown} is not the name of a header"))
-}
-
-/// Values with letters outside ASCII are sent as UTF-8.
-fn latin(value: &str) -> Result<HeaderValue, http::header::InvalidHeaderValue> {
-    HeaderValue::from_bytes(value.as_bytes())
 }
 
 /// Servers behind a gateway may read `Content_Length` as `Content-Length`.

@@ -1,5 +1,7 @@
 //! A request of a guest, checked.
 
+use std::fmt;
+
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 
@@ -36,7 +38,7 @@ pub(crate) const METHODS: [&str; 21] = [
 ];
 
 /// What a guest asks for, as it says it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RawRequest {
     /// In capitals.
     pub method: String,
@@ -49,12 +51,24 @@ pub struct RawRequest {
 }
 
 /// A request that can be sent, if a rule allows it. Its location is in the one form that is compared and sent.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Request {
     pub(crate) method: Method,
     pub(crate) location: Location,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+}
+
+/// The values of headers and the body are not shown.
+impl fmt::Debug for Request {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Request")
+            .field("method", &self.method)
+            .field("origin", self.location.origin())
+            .field("headers", &self.headers.keys())
+            .field("body", &self.body.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Request {

@@ -119,12 +119,14 @@ fn authorities(pem: &[u8]) -> Option<RootCertStore> {
     Some(roots)
 }
 
-/// The authorities that the operating system trusts. Reads files: the host calls it once, when it starts.
-pub fn system_roots() -> RootCertStore {
+/// The authorities that the operating system trusts, and what could not be read. Reads files: the host calls it once,
+/// when it starts.
+pub fn system_roots() -> (RootCertStore, Vec<String>) {
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(found.certs);
-    roots
+    let problems = found.errors.iter().map(ToString::to_string).collect();
+    (roots, problems)
 }
 
 #[cfg(test)]

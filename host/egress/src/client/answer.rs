@@ -67,7 +67,7 @@ impl Reader<'_> {
         }
         let mut body = body.finish()?;
         self.redactor.clean(&mut body);
-        if has_body {
+        if has_body && head.headers.contains_key(CONTENT_LENGTH) {
             let length = (CONTENT_LENGTH.to_string(), body.len().to_string());
             headers.push(length);
         }

@@ -11,6 +11,7 @@
 )]
 
 mod answers;
+mod attacks;
 mod bodies;
 mod connections;
 mod server;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -61,13 +61,19 @@ impl Resolve for Names {
 pub(crate) struct Dialer {
     pub(crate) dialled: Mutex<Vec<SocketAddr>>,
     pub(crate) server: Mutex<Option<SocketAddr>>,
+    /// Whether nothing is dialled at all.
+    pub(crate) is_off: AtomicBool,
 }
 
 impl Dial for Dialer {
     fn dial(&self, address: SocketAddr) -> Dialing<'_> {
         self.dialled.lock().push(address);
         let server = self.server.lock().unwrap_or(address);
+        let is_off = self.is_off.load(Ordering::Relaxed);
         Box::pin(async move {
+            if is_off {
+                return Err(io::Error::other("nothing is dialled"));
+            }
             assert!(
                 server.ip().is_loopback(),
                 "a test connects to 127.0.0.1 alone"
@@ -185,6 +191,11 @@ impl Setup {
             names,
             dialer,
         }
+    }
+
+    /// The names that the test's resolver knows.
+    pub(crate) fn names(&self) -> Arc<Names> {
+        Arc::clone(&self.names)
     }
 
     pub(crate) fn local(mut self, origin: &str, server: &Server, scheme: Scheme) -> Self {
