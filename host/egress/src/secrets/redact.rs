@@ -182,6 +182,8 @@ mod tests {
             assert_eq!(redactor.text(text), want, "{text}");
         }
         assert_eq!(format!("{redactor:?}"), "Redactor");
+        let nested = self::redactor(&["yzab", "wxyzabcd"]);
+        assert_eq!(nested.text("-wxyzabcd-yzab-"), "-****-****-");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::write::{GzEncoder, ZlibEncoder};
 use windlass_egress::Sent;
 
 use super::server::{Reply, Server};
@@ -27,6 +27,12 @@ pub(crate) fn gzip(body: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+pub(crate) fn zlib(body: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
 #[tokio::test]
 async fn each_broken_answer_is_refused_and_may_have_been_sent() {
     let many = "A: b\r\n".repeat(101);
@@ -34,6 +40,8 @@ async fn each_broken_answer_is_refused_and_may_have_been_sent() {
     let long = format!("HTTP/1.1 200 {}\r\n\r\n", "x".repeat(40_000));
     let bomb = gzip(&vec![0; 9 << 20]);
     let nested = gzip(&gzip(b"body"));
+    let empty_blocks = b"\0\0\0\xff\xff".repeat(1_700_000);
+    let zlib = zlib(b"a body that is cut");
     // (what the server does, its answer, the error)
     let rows: Vec<(&str, Reply, &str)> = vec![
         ("no answer", Reply::close(""), "unavailable"),
@@ -188,6 +196,16 @@ async fn each_broken_answer_is_refused_and_may_have_been_sent() {
             "a bomb",
             Reply::with("Content-Encoding: gzip\r\n", &bomb),
             "too_large",
+        ),
+        (
+            "blocks of nothing",
+            Reply::with("Content-Encoding: deflate\r\n", &empty_blocks),
+            "too_large",
+        ),
+        (
+            "half of zlib",
+            Reply::with("Content-Encoding: deflate\r\n", &zlib[..zlib.len() / 2]),
+            "other",
         ),
         (
             "gzip in gzip",

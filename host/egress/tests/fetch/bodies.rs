@@ -4,10 +4,10 @@ use std::io::Write;
 use std::sync::atomic::AtomicUsize;
 
 use flate2::Compression;
-use flate2::write::{DeflateEncoder, ZlibEncoder};
+use flate2::write::DeflateEncoder;
 use windlass_egress::Error;
 
-use super::answers::{URL, chunked, gzip, world};
+use super::answers::{URL, chunked, gzip, world, zlib};
 use super::server::Reply;
 use super::world::{Account, get};
 
@@ -15,11 +15,6 @@ use super::world::{Account, get};
 async fn odd_answers_are_read_whole() {
     let deflate = |body: &[u8]| {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(body).unwrap();
-        encoder.finish().unwrap()
-    };
-    let zlib = |body: &[u8]| {
-        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(body).unwrap();
         encoder.finish().unwrap()
     };
@@ -171,6 +166,18 @@ async fn a_head_has_no_body_whatever_its_length() {
                 .contains(&("content-length".to_owned(), "99999999".to_owned()))
         );
     }
+}
+
+#[tokio::test]
+async fn a_304_says_the_length_that_a_200_would_have() {
+    let head = "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\nETag: x\r\n\r\n";
+    let (_server, world) = world(move || Reply::keep(head)).await;
+    let answer = world.answer(get(URL)).await;
+    let headers = [("content-length", "5"), ("etag", "x")];
+    assert_eq!(
+        answer.headers,
+        headers.map(|(name, value)| (name.to_owned(), value.to_owned()))
+    );
 }
 
 #[tokio::test]

@@ -243,3 +243,63 @@ async fn nothing_is_sent_if_there_is_no_server() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_connection_that_was_closed_while_it_was_idle_is_not_used() {
+    let close = std::sync::Arc::new(tokio::sync::Notify::new());
+    for late in ["", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison"] {
+        let closed = std::sync::Arc::clone(&close);
+        let server = Server::start(move |seen| match seen.connection {
+            0 => Reply::later(
+                "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+                &closed,
+                late,
+            ),
+            _ => Reply::ok("body"),
+        })
+        .await;
+        let rules =
+            json!({"allow": [{"origin": "https://a.example"}, {"origin": "https://b.example"}]});
+        let world = Setup::new(rules)
+            .local("https://a.example", &server, Scheme::Http)
+            .local("https://b.example", &server, Scheme::Http)
+            .build();
+        world.answer(get("https://a.example/")).await;
+        close.notify_one();
+        // A whole exchange on another connection: what the server did before it has come in.
+        for _ in 0..2 {
+            world.answer(get("https://b.example/")).await;
+        }
+        let answer = world.answer(get("https://a.example/")).await;
+        assert_eq!((answer.body, answer.reused), (b"body".to_vec(), false));
+        assert_eq!(connections(&server), [0, 1, 1, 2]);
+    }
+}
+
+#[tokio::test]
+async fn a_request_on_an_old_connection_may_have_been_sent_and_is_not_sent_again() {
+    let server = Server::start(|seen| match seen.target.as_str() {
+        "/" => Reply::ok(""),
+        _ => Reply::close(""),
+    })
+    .await;
+    let world = World::of(&server);
+    world.answer(get(URL)).await;
+    let failure = world.failure(get(&format!("{URL}gone"))).await;
+    assert_eq!(
+        (failure.error, failure.sent),
+        (Error::Unavailable, Sent::Maybe)
+    );
+    assert_eq!(connections(&server), [0, 0]);
+}
+
+#[tokio::test]
+async fn a_request_after_the_deadline_is_not_sent() {
+    let server = Server::start(|_| Reply::ok("")).await;
+    let mut world = World::of(&server);
+    world.answer(get(URL)).await;
+    world.deadline = Duration::ZERO;
+    let failure = world.failure(get(URL)).await;
+    assert_eq!((failure.error, failure.sent), (Error::Timeout, Sent::No));
+    assert_eq!(server.seen().len(), 1);
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
@@ -41,6 +42,8 @@ pub(crate) enum Then {
     /// Reads the next request.
     Keep,
     Close,
+    /// Sends more once it is told to, and closes.
+    Later(Arc<Notify>, Vec<u8>),
     /// Does nothing more, and lets tokio's time run: the next timer is the next event.
     Stall,
 }
@@ -68,6 +71,13 @@ impl Reply {
             bytes,
             then: Then::Stall,
         }
+    }
+
+    /// An answer, and more bytes and the end of the connection once `told` says so.
+    pub(crate) fn later(bytes: &str, told: &Arc<Notify>, more: &str) -> Self {
+        let then = Then::Later(Arc::clone(told), more.as_bytes().to_vec());
+        let bytes = bytes.as_bytes().to_vec();
+        Self { bytes, then }
     }
 
     /// An answer with a length.
@@ -176,6 +186,11 @@ async fn serve(
         match reply.then {
             Then::Keep => {}
             Then::Close => break,
+            Then::Later(told, more) => {
+                told.notified().await;
+                let _closed = stream.write_all(&more).await;
+                break;
+            }
             Then::Stall => {
                 tokio::time::pause();
                 std::future::pending::<()>().await;

@@ -171,6 +171,39 @@ async fn a_client_certificate_is_shown_where_the_rule_names_one() {
 }
 
 #[tokio::test]
+async fn connections_with_and_without_a_certificate_are_not_the_same() {
+    let known = authority();
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(["plugin".to_owned()])
+        .unwrap()
+        .signed_by(&key, &known)
+        .unwrap();
+    let shown = TlsParts::default()
+        .with_client(certificate.pem().as_bytes(), key.serialize_pem().as_bytes());
+    let server = Server::start_tls(acceptor(&known, "api.example.com", None), |_| {
+        Reply::ok("body")
+    })
+    .await;
+    let mut setup = Setup::new(json!({"allow": [
+        {"origin": "https://api.example.com", "paths": ["/shown"], "clientCertificate": {"secret": {"name": "client"}}},
+        {"origin": "https://api.example.com"},
+    ]}))
+    .local("https://api.example.com", &server, Scheme::Https);
+    setup.settings.roots = roots(&known);
+    let mut world = setup.build();
+    for (path, tls) in [
+        ("shown", &shown),
+        ("", &TlsParts::default()),
+        ("shown", &shown),
+    ] {
+        world.tls = tls.clone();
+        world.answer(get(&format!("{URL}{path}"))).await;
+    }
+    let connections: Vec<usize> = server.seen().iter().map(|seen| seen.connection).collect();
+    assert_eq!(connections, [0, 1, 0]);
+}
+
+#[tokio::test]
 async fn tls_is_not_given_up_for_a_server_in_the_clear() {
     // (what the server says after the first bytes; nothing lets time run)
     for answer in ["HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ""] {
