@@ -199,7 +199,13 @@ async fn each_broken_answer_is_refused_and_may_have_been_sent() {
         ),
         (
             "blocks of nothing",
-            Reply::with("Content-Encoding: deflate\r\n", &empty_blocks),
+            Reply::close(
+                [
+                    b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n",
+                    &empty_blocks[..],
+                ]
+                .concat(),
+            ),
             "too_large",
         ),
         (

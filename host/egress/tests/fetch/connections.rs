@@ -28,6 +28,8 @@ async fn a_connection_is_used_again_until_the_other_side_closes_it() {
     let mut reused = Vec::new();
     for path in ["a", "b", "said", "c", "old", "d", "e"] {
         reused.push(world.answer(get(&format!("{URL}{path}"))).await.reused);
+        let is_over = ["said", "old"].contains(&path);
+        assert_eq!(world.client.idle(), usize::from(!is_over), "{path}");
     }
     assert_eq!(reused, [false, true, true, false, true, false, true]);
     assert_eq!(connections(&server), [0, 0, 0, 1, 1, 2, 2]);
