@@ -190,6 +190,12 @@ impl Api {
         drop(pause.await);
     }
 
+    /// Whether writes pass the gate now.
+    pub fn may_write(&self) -> bool {
+        let gate = self.gate.as_ref();
+        gate.is_none_or(|gate| gate.allowance().is_some())
+    }
+
     /// The time, for who sends requests again.
     pub fn clock(&self) -> Clock {
         self.seams.clock

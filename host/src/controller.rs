@@ -51,7 +51,7 @@ use crate::informer::Informers;
 use crate::memory::Room;
 use crate::metrics::PluginMetrics;
 use crate::plugin::cluster::{AccessMeans, ClusterAccess, WriteMode};
-use crate::plugin::{Cancel, Plugin, PrimaryWatch};
+use crate::plugin::{Cancel, HttpAccess, Plugin, PrimaryWatch};
 use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::view::{View, WakeReason};
@@ -69,6 +69,8 @@ pub struct ControllerParts {
     pub plugin: Arc<Plugin>,
     /// What it may touch.
     pub grants: Grants,
+    /// What it may send over HTTP; nothing if the host sends nothing.
+    pub http: Option<Arc<HttpAccess>>,
     /// The connection to the API server.
     pub api: Api,
     /// What the API server serves.
@@ -105,6 +107,7 @@ impl ControllerParts {
             calls: meters.calls.clone(),
             custom_metrics: meters.custom_metrics.clone(),
             throttled: meters.throttled.clone(),
+            http: self.http.clone(),
             ..ClusterAccess::of(&self.plugin, grants, view, means, WriteMode::Sent)
         }
     }

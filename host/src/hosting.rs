@@ -49,7 +49,7 @@ use crate::events::Recorder;
 use crate::informer::Informers;
 use crate::lease::Times;
 use crate::metrics::Metrics;
-use crate::plugin::Sandboxes;
+use crate::plugin::{HttpMeans, Sandboxes};
 use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::shutdown::{Phases, ShutdownPhase, advance, reached};
@@ -96,6 +96,8 @@ pub struct Host {
     pub handles: ControllerHandles,
     /// Where failed passes are recorded, if they are.
     pub failures: Option<FailureRecorder>,
+    /// What plugins send HTTP requests by; nothing if they cannot.
+    pub http: Option<HttpMeans>,
 }
 
 /// What a plugin is asked to be; none while its document cannot be read.

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
+use windlass_egress::{Problem, Rules};
 use windlass_yaml as yaml;
 
 pub use limits::{Limits, MOST_MEMORY};
@@ -44,6 +45,8 @@ pub struct PluginDocument {
     pub config: String,
     /// What the plugin may touch.
     pub grants: Grants,
+    /// Where it may send HTTP requests.
+    pub http: Rules,
     /// How much it may use.
     pub limits: Limits,
     /// How often everything is looked at again, though nothing seems to have changed.
@@ -96,6 +99,8 @@ struct Spec {
     config: serde_json::Map<String, Value>,
     #[serde(default)]
     grants: Vec<Grant>,
+    #[serde(default, deserialize_with = "yaml::untyped")]
+    http: serde_json::Map<String, Value>,
     #[serde(default)]
     limits: limits::Raw,
     resync: Option<units::Time>,
@@ -176,16 +181,50 @@ fn check(file: &Path, document: Document) -> Result<PluginDocument, ManifestErro
             return fail(lines.collect::<Vec<_>>().join("\n  "));
         }
     };
+    let http = match http(document.spec.http) {
+        Ok(http) => http,
+        Err(problems) => return fail(problems),
+    };
     let folder = file.parent().unwrap_or(Path::new("."));
     Ok(PluginDocument {
         component: folder.join(document.spec.source.file),
         file: file.to_owned(),
         config: Value::Object(document.spec.config).to_string(),
         grants,
+        http,
         limits,
         resync,
         build: document.spec.build,
         name,
+    })
+}
+
+/// Reads `spec.http`.
+fn http(mut fields: serde_json::Map<String, Value>) -> Result<Rules, String> {
+    if fields.is_empty() {
+        return Ok(Rules::default());
+    }
+    let acknowledged = match fields.remove("acknowledge") {
+        None => false,
+        Some(Value::Bool(acknowledged)) => acknowledged,
+        Some(_) => return Err("spec.http.acknowledge: must be true or false".into()),
+    };
+    let read = Rules::read(&Value::Object(fields));
+    if let Ok(rules) = &read
+        && !acknowledged
+        && let Some((path, _)) = rules.powers().into_iter().find(|(_, it)| it.is_powerful())
+    {
+        return Err(format!(
+            "spec.http.{path} is powerful: the plugin chooses which Secret the host sends; add `acknowledge: true` to spec.http if it is to do that"
+        ));
+    }
+    read.map_err(|problems| {
+        let line = |problem: &Problem| match &*problem.path {
+            "" => format!("spec.http: {}", problem.message),
+            path => format!("spec.http.{path}: {}", problem.message),
+        };
+        let lines: Vec<String> = problems.iter().map(line).collect();
+        lines.join("\n  ")
     })
 }
 
@@ -236,14 +275,7 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Fields of the agreed document that this version has not built.
-const LATER: [&str; 6] = [
-    "oci",
-    "configMap",
-    "verify",
-    "serviceAccount",
-    "http",
-    "crds",
-];
+const LATER: [&str; 5] = ["oci", "configMap", "verify", "serviceAccount", "crds"];
 
 #[cfg(test)]
 mod tests {

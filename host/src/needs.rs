@@ -1,10 +1,12 @@
 //! What a plugin needs, as its description says, beside what it is granted: what is missing, what cannot work, and what
 //! to write.
 
+mod origins;
 mod problems;
 mod readiness;
 mod wanted;
 
+pub use origins::closed_origins;
 pub use problems::{GrantProblem, PrimaryKind};
 pub use readiness::{Readiness, lacks};
 pub use wanted::{CoverageQuery, wanted};

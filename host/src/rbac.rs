@@ -18,7 +18,7 @@ use crate::error::Chain;
 use crate::flags::ObjectFormat;
 use crate::grants::{Grant, block};
 use crate::manifest::{PluginDocument, line_of_grant};
-use crate::needs::{CoverageQuery, PrimaryKind, Readiness};
+use crate::needs::{CoverageQuery, PrimaryKind, Readiness, closed_origins};
 use crate::plugin::{Describe, Description};
 use crate::seams::Seams;
 use crate::source::{Candidate, read_component, read_folder, unreadable};
@@ -113,7 +113,8 @@ async fn roles(
             block.trim_end()
         )
     };
-    if let Some(lack) = readiness.lack(advice) {
+    let lack = readiness.lack(advice);
+    if let Some(lack) = lack.or_else(|| closed_origins(&description, &plugin.http)) {
         return Err(vec![format!("{file}: plugin {name} {lack}")]);
     }
     let primaries = description.primaries.iter();
@@ -126,7 +127,8 @@ async fn roles(
         return Err(refused.into_iter().map(of_plugin).collect());
     }
     let notes = notes.into_iter().map(of_plugin).collect();
-    let rules = rules::rules(&plugin.grants, &primaries);
+    let mut rules = rules::rules(&plugin.grants, &primaries);
+    rules::add_sources(&mut rules, &plugin.http, &primaries);
     let powers = rules::powers(&plugin.grants, &primaries);
     let file = clean(&file, PATH);
     Ok((objects::roles(name, &file, rules, &powers, account), notes))

@@ -3,6 +3,8 @@
 mod flags;
 mod shares;
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +21,7 @@ use crate::hosting::{Host, LastGood, Quarantine};
 use crate::informer::{Informers, Settings};
 use crate::lease::Times;
 use crate::metrics::Metrics;
-use crate::plugin::{Sandboxes, code_cache, sandboxes};
+use crate::plugin::{HttpMeans, Sandboxes, code_cache, sandboxes};
 use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::shutdown;
@@ -54,6 +56,7 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
         .context("cannot use the state folder; name another one with --state-dir")?;
     let _alive = crashes.keep_alive(&seams);
     let (api, namespace) = connect(&flags.cluster, &seams).await?;
+    let servers = addresses(&api.requests().server().unwrap_or_default()).await;
     let ports = Ports {
         metrics: flags.metrics_bind_address,
         probes: flags.health_probe_bind_address,
@@ -70,6 +73,7 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
         times,
         grace: flags.graceful_shutdown_timeout,
         failures,
+        http: Some(HttpMeans::new(seams.clock, servers, BTreeMap::new())),
     };
     let wired = wire(means, &seams);
     wired.host.events.limit(flags.shares.events());
@@ -79,6 +83,20 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
     wired.host.run(watch, folder, &phase, &phases).await?;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The addresses of the API server, `host:port`: no plugin sends a request there.
+async fn addresses(server: &str) -> Vec<SocketAddr> {
+    let server = if server.contains(':') {
+        server.to_owned()
+    } else {
+        format!("{server}:443")
+    };
+    match tokio::net::lookup_host(server).await {
+        Ok(addresses) => addresses.collect(),
+        // It was connected to a moment ago, perhaps through a proxy that knows the name.
+        Err(_) => Vec::new(),
+    }
 }
 
 /// What a host is made with.
@@ -103,6 +121,8 @@ pub struct HostDependencies {
     pub grace: Duration,
     /// Where failed passes are recorded, if they are.
     pub failures: Option<FailureRecorder>,
+    /// What plugins send HTTP requests by; nothing if they cannot.
+    pub http: Option<HttpMeans>,
 }
 
 /// A host, and who can be asked about it.
@@ -129,6 +149,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         times,
         grace,
         failures,
+        http,
     } = means;
     let metrics = Metrics::new(api.requests());
     let (handles, records) = (ControllerHandles::default(), Archive::default());
@@ -160,6 +181,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         metrics,
         handles,
         failures,
+        http,
         seams: seams.clone(),
         api,
         events,

@@ -2,7 +2,7 @@
 
 const WAIT = 'a call does not wait; return requeueAfter("30s"), or call cluster.wakeAt(time)';
 const MODULES = "modules are ECMAScript modules; use import and export";
-const HTTP = "a plugin cannot send requests yet; let a Job send them";
+const HTTP = 'use fetch(cluster, url) of "@windlass/sdk/http"';
 const STREAMS = "everything is there at once; use strings and Uint8Array";
 const ONLY = "there is no browser; use globalThis";
 

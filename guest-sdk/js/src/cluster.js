@@ -106,6 +106,14 @@ export class Cluster {
   }
 
   /**
+   * Sends a request in the contract's own form: use `fetch` of `@windlass/sdk/http`.
+   * @param {import("@windlass/sdk").HttpRequest} request
+   */
+  send(request) {
+    return this.#imports.fetch(request);
+  }
+
+  /**
    * Adds the plugin's finalizer to the primary, of a controller with `finalizes: "on-request"`. Call it before the first
    * side effect that `finalize` undoes.
    */

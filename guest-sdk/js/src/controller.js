@@ -21,6 +21,7 @@ const FIELDS = [
   "finalizes",
   "onLeave",
   "writesStatus",
+  "origins",
   "crds",
 ];
 
@@ -112,6 +113,7 @@ export function describe(plugin, { name, version }) {
       verbs: rule.verbs,
       fields: rule.fields ?? [],
     })),
+    origins: [...new Set(all.flatMap(({ origins }) => origins ?? []))],
     crds: all.flatMap(({ crds }) => crds ?? []).map((crd) => JSON.stringify(crd)),
   };
 }
@@ -124,7 +126,7 @@ function mistake(declaration) {
   const unknown = Object.keys(declaration).find((field) => !FIELDS.includes(field));
   if (unknown) return `there is no ${unknown}; there are ${FIELDS.join(", ")}`;
   const { watches, trigger, needs, reconcile, finalize, writesStatus, crds } = declaration;
-  const { finalizes, onLeave } = declaration;
+  const { finalizes, onLeave, origins } = declaration;
   const isKind = Array.isArray(watches) && watches.length === 2;
   if (!isKind || !watches.every((word) => typeof word === "string" && word)) {
     return 'watches must be an API version and a kind: ["apps/v1", "Deployment"]';
@@ -146,6 +148,9 @@ function mistake(declaration) {
   if (onLeave !== undefined && !(finalize && ["forget", "finalize"].includes(onLeave))) {
     return 'onLeave must be "forget" or "finalize", and needs finalize';
   }
+  if (origins !== undefined && !isTexts(origins)) {
+    return 'origins must be a list of texts: ["https://api.example.com"]';
+  }
   if (writesStatus !== undefined && typeof writesStatus !== "boolean") {
     return "writesStatus must be true or false";
   }
@@ -156,4 +161,9 @@ function mistake(declaration) {
     return `crds must be a list of objects of kind ${DEFINITION}`;
   }
   return undefined;
+}
+
+/** @param {unknown} list */
+function isTexts(list) {
+  return Array.isArray(list) && list.every((word) => typeof word === "string" && word);
 }

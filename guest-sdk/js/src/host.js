@@ -4,6 +4,7 @@ import clock from "windlass:plugin/clock@0.2.0";
 import cluster from "windlass:plugin/cluster@0.2.0";
 import config from "windlass:plugin/config@0.2.0";
 import events from "windlass:plugin/events@0.2.0";
+import http from "windlass:plugin/http@0.2.0";
 import log from "windlass:plugin/log@0.2.0";
 import metrics from "windlass:plugin/metrics@0.2.0";
 
@@ -60,6 +61,10 @@ export const host = {
 
   protect() {
     cluster.protect();
+  },
+
+  fetch(request) {
+    return http.fetch(request);
   },
 
   apply(object) {

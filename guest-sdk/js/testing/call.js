@@ -26,6 +26,8 @@ export class Call {
   logs = [];
   /** @type {string[]} */
   metrics = [];
+  /** @type {import("@windlass/sdk").HttpRequest[]} */
+  requests = [];
   /** When the plugin wants to be called again. @type {Date | undefined} */
   wakeTime;
   #store;
@@ -104,6 +106,15 @@ export class Call {
     this.#may(["patch"], target, "");
     const object = this.#meant(target, uid);
     if (object) this.#edit(target, object, released(object, finalizer));
+  }
+
+  /** @param {import("@windlass/sdk").HttpRequest} request */
+  fetch(request) {
+    this.requests.push(request);
+    const answer = this.#store.server?.(request);
+    if (answer) return answer;
+    const val = "nobody answers requests of this FakeCluster: see answerRequests";
+    throw Object.assign(new Error(val), { payload: { tag: "other", val } });
   }
 
   /** The host writes its own finalizer: that is no write of the plugin. */

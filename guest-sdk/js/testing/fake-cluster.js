@@ -40,15 +40,23 @@ export class FakeCluster extends Store {
    */
   pass(plugin, step, target) {
     const object = this.#callable(plugin, step, target);
-    if (!object) return { answer: "notCalled", writes: [], events: [], logs: [], metrics: [] };
+    if (!object) return { answer: "notCalled", writes: [], events: [], logs: [], metrics: [], requests: [] };
     this.takeWrites();
     const call = new Call(this, object, plugin);
     const answer = ask(plugin, step, object, call);
     const writes = this.takeWrites();
     if (answer === "done") this.#release(target);
-    const { events, logs, metrics, wakeTime } = call;
+    const { events, logs, metrics, requests, wakeTime } = call;
     const wakeAt = wakeTime?.toISOString();
-    return { answer, ...(wakeAt && { wakeAt }), writes, events, logs, metrics };
+    return { answer, ...(wakeAt && { wakeAt }), writes, events, logs, metrics, requests };
+  }
+
+  /**
+   * From now on `answer` plays the servers outside the cluster. Without it, each request fails.
+   * @param {(request: import("@windlass/sdk").HttpRequest) => import("@windlass/sdk").HttpResponse} answer
+   */
+  answerRequests(answer) {
+    this.server = answer;
   }
 
   /** The primary, if the host would call the plugin for it. @param {Declaration} plugin @param {string} step @param {ObjectRef} target */

@@ -41,6 +41,11 @@ export class Store {
   clock = "2026-11-21T09:30:00.000Z";
   /** How often the primary has failed, as calls are told from now on. */
   attempt = 0;
+  /**
+   * Who plays the servers outside the cluster.
+   * @type {((request: import("@windlass/sdk").HttpRequest) => import("@windlass/sdk").HttpResponse) | undefined}
+   */
+  server;
 
   constructor() {
     this.#addNamespace("default");
@@ -204,6 +209,7 @@ export class Store {
     twin.config = this.config;
     twin.clock = this.clock;
     twin.attempt = this.attempt;
+    twin.server = this.server;
     return twin;
   }
 

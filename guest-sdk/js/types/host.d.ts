@@ -4,6 +4,14 @@ declare module "windlass:plugin/clock@0.2.0" {
   const clock: { now(): string; wakeAt(time: string): void };
   export default clock;
 }
+declare module "windlass:plugin/http@0.2.0" {
+  const http: {
+    fetch(
+      request: import("@windlass/sdk").HttpRequest,
+    ): import("@windlass/sdk").HttpResponse;
+  };
+  export default http;
+}
 declare module "windlass:plugin/config@0.2.0" {
   const config: { get(): string };
   export default config;

@@ -252,6 +252,8 @@ export class Cluster {
    * side effect that `finalize` undoes.
    */
   protect(): void;
+  /** Sends a request in the contract's own form: use `fetch` of `@windlass/sdk/http`. */
+  send(request: HttpRequest): HttpResponse;
   /** Sets the named fields, and removes fields that are no longer named. */
   apply(object: KubernetesObject): KubernetesObject;
   /** Sets the status of `object`. */
@@ -357,6 +359,11 @@ export interface Declaration<T extends KubernetesObject = KubernetesObject> {
    * serve them; a host in a cluster installs none.
    */
   crds?: KubernetesObject[];
+  /**
+   * The origins that the plugin sends HTTP requests to, with `fetch` of `@windlass/sdk/http`. An operator has to allow each
+   * in the document, under `http`.
+   */
+  origins?: string[];
   /** Brings the cluster toward the state that `object` asks for. It must be safe to repeat. */
   reconcile(object: T, cluster: Cluster): Action | undefined | void;
   /**
@@ -440,6 +447,29 @@ export class LabelSelector {
   toString(): string;
 }
 
+/** A header line of an HTTP request or its answer. */
+export interface HttpHeader {
+  name: string;
+  value: string;
+}
+
+/** An HTTP request in the contract's own form; `fetch` of `@windlass/sdk/http` makes it. */
+export interface HttpRequest {
+  method: string;
+  url: string;
+  headers: HttpHeader[];
+  body: Uint8Array;
+  timeoutMs: number | null;
+  credential: string | null;
+}
+
+/** The answer to an HTTP request in the contract's own form. */
+export interface HttpResponse {
+  status: number;
+  headers: HttpHeader[];
+  body: Uint8Array | number[];
+}
+
 /** What is behind a `Cluster`: the host, or a `FakeCluster`. Throws refusals. */
 export interface HostImports {
   get(target: ObjectRef, subresource: string | undefined, at: Consistency): KubernetesObject;
@@ -455,6 +485,7 @@ export interface HostImports {
   hold(target: ObjectRef, uid: string, finalizer: string): KubernetesObject;
   release(target: ObjectRef, uid: string, finalizer: string): void;
   protect(): void;
+  fetch(request: HttpRequest): HttpResponse;
   apply(object: KubernetesObject): KubernetesObject;
   applyStatus(object: KubernetesObject): void;
   applySet(children: KubernetesObject[]): KubernetesObject[];

@@ -3,6 +3,8 @@
 import type {
   Code,
   Declaration,
+  HttpRequest,
+  HttpResponse,
   Plugin,
   DeleteOptions,
   Event,
@@ -38,6 +40,8 @@ export interface Pass {
   logs: string[];
   /** Its metrics: `add mails_sent,of=x 1`. */
   metrics: string[];
+  /** The HTTP requests that it sent. */
+  requests: HttpRequest[];
 }
 
 /** One call of a fixture, with what comes before and after it. */
@@ -102,6 +106,8 @@ export class FakeCluster {
   failWrite(nth: number, code: Code): void;
   /** Every object, in the order of their names. */
   objects(): KubernetesObject[];
+  /** From now on `answer` plays the servers outside the cluster. Without it, each request fails. */
+  answerRequests(answer: (request: HttpRequest) => HttpResponse): void;
   /** A copy of the cluster. */
   clone(): this;
 }

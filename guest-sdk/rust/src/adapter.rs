@@ -92,6 +92,11 @@ impl<R: Reconciler, Others: Reconcilers> Reconcilers for And<R, Others> {
         let needs = all_needs::<R>().into_rules().map(Into::into);
         description.primaries.push(watch::<R>());
         description.needs.extend(needs);
+        for origin in R::ORIGINS {
+            if description.origins.iter().all(|held| held != origin) {
+                description.origins.push((*origin).to_owned());
+            }
+        }
         let crds = R::CRDS.iter().map(|&crd| crd.to_owned());
         description.crds.extend(crds);
         Others::describe(description);
@@ -145,6 +150,7 @@ fn describe<K: Reconcilers>(name: &str, version: &str) -> wit::Description {
         version: version.to_owned(),
         primaries: Vec::new(),
         needs: Vec::new(),
+        origins: Vec::new(),
         crds: Vec::new(),
     };
     K::describe(&mut description);

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::failed::{Code, Context, Error, SetError};
+use crate::fetch::{FetchError, FetchOptions, FetchRequest, FetchResponse};
 use crate::object::Object;
 use crate::query::{
     Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch,
@@ -137,6 +138,17 @@ pub trait Cluster {
     /// # Errors
     /// [`Code::NotFound`] if it is gone already, [`Code::Conflict`] if another object has its name.
     fn delete_with(&self, target: &ObjectRef, options: &DeleteOptions) -> Result<(), Error>;
+
+    /// Sends one HTTP request to a server outside the cluster, and waits for the whole answer. Every status is an answer.
+    /// The host sends it once; a call of the plugin may be repeated.
+    ///
+    /// # Errors
+    /// There is no answer: [`FetchCode`](crate::FetchCode) says why.
+    fn fetch_with(
+        &self,
+        request: &FetchRequest,
+        options: &FetchOptions,
+    ) -> Result<FetchResponse, FetchError>;
 
     /// Records an Event.
     fn event(&self, event: Event);
@@ -296,6 +308,14 @@ impl dyn Cluster + '_ {
     /// As [`Cluster::patch_json`].
     pub fn patch(&self, target: &ObjectRef, patch: &Patch) -> Result<Value, Error> {
         self.patch_json(target, None, patch)
+    }
+
+    /// As [`Cluster::fetch_with`], without options.
+    ///
+    /// # Errors
+    /// As [`Cluster::fetch_with`].
+    pub fn fetch(&self, request: &FetchRequest) -> Result<FetchResponse, FetchError> {
+        self.fetch_with(request, &FetchOptions::default())
     }
 
     /// As `patch`, for a subresource such as `scale`.

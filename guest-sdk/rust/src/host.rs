@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use crate::bindings::windlass::plugin::{
-    clock, cluster as wit, config, events, log, metrics, types,
+    clock, cluster as wit, config, events, http, log, metrics, types,
 };
 use crate::cluster::Cluster;
 use crate::failed::{Code, Context, Error, Refused, SetError, SetFailure, Status};
+use crate::fetch::{FetchCode, FetchError, FetchOptions, FetchRequest, FetchResponse};
 use crate::query::{
     Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation,
 };
@@ -141,6 +142,40 @@ impl Cluster for Host {
         wit::delete(&target.into(), &options.into())
             .map_err(Refused::from)
             .doing(|| format!("delete {target}"))
+    }
+
+    fn fetch_with(
+        &self,
+        request: &FetchRequest,
+        options: &FetchOptions,
+    ) -> Result<FetchResponse, FetchError> {
+        let failed = |code| FetchError {
+            code,
+            call: format!("{} {}", request.method(), request.uri()),
+        };
+        let text =
+            |value: &::http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let headers = request.headers().iter().map(|(name, value)| http::Header {
+            name: name.as_str().to_owned(),
+            value: text(value),
+        });
+        let timeout = options.timeout.map(|timeout| timeout.as_millis());
+        let sent = http::fetch(&http::Request {
+            method: request.method().as_str().to_owned(),
+            url: request.uri().to_string(),
+            headers: headers.collect(),
+            body: request.body().clone(),
+            timeout_ms: timeout.map(|millis| u32::try_from(millis).unwrap_or(u32::MAX)),
+            credential: options.credential.clone(),
+        });
+        let answer = sent.map_err(|error| failed(error.into()))?;
+        let mut response = ::http::Response::builder().status(answer.status);
+        for header in answer.headers {
+            response = response.header(header.name, header.value);
+        }
+        response
+            .body(answer.body)
+            .map_err(|error| failed(FetchCode::Other(error.to_string())))
     }
 
     fn event(&self, event: Event) {
@@ -347,5 +382,18 @@ impl From<wit::Error> for Refused {
             })
         });
         Self { code, status }
+    }
+}
+
+impl From<http::Error> for FetchCode {
+    fn from(error: http::Error) -> Self {
+        match error {
+            http::Error::Denied => Self::Denied,
+            http::Error::Timeout => Self::Timeout,
+            http::Error::Unavailable => Self::Unavailable,
+            http::Error::TooLarge => Self::TooLarge,
+            http::Error::Invalid(text) => Self::Invalid(text),
+            http::Error::Other(text) => Self::Other(text),
+        }
     }
 }

@@ -19,6 +19,10 @@ pub trait Reconciler: Default {
     /// operator has to grant. By default it does not: many kinds, such as Secrets, have no status.
     const WRITES_STATUS: bool = false;
 
+    /// The origins that the plugin sends HTTP requests to: `&["https://api.example.com"]`. An operator has to allow each
+    /// in the document, under `http`.
+    const ORIGINS: &'static [&'static str] = &[];
+
     /// The CustomResourceDefinitions that the component carries, each as JSON: `&[include_str!("../order.crd.json")]`.
     /// `windlass dev`, `render` and `test` of the component alone serve them; a host in a cluster installs none.
     const CRDS: &'static [&'static str] = &[];

@@ -19,6 +19,7 @@ mod owners;
 mod parts;
 mod pass;
 mod patch;
+mod requests;
 mod runner;
 mod set;
 mod store;

@@ -12,6 +12,7 @@ mod apply;
 mod flags;
 mod follow;
 mod grant;
+mod http;
 pub(crate) mod inputs;
 mod keys;
 mod names;
@@ -45,7 +46,7 @@ use windlass_host::connect::ClusterFlags;
 use windlass_host::connect::connect;
 use windlass_host::hosting::Quarantine;
 use windlass_host::lease::Times;
-use windlass_host::plugin::{code_cache, sandboxes};
+use windlass_host::plugin::{HttpMeans, code_cache, sandboxes};
 use windlass_host::recording::FailureRecorder;
 use windlass_host::runtime::{HostDependencies, Wired, identity, wire};
 use windlass_host::screen::Tone;
@@ -87,6 +88,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         teller.print(&News::Serving { url: server.url() });
         server.start(&seams)
     });
+    let local = http::local(&flags.http)?;
     let (api, namespace) = connect(&cluster, &seams).await?;
     let name = identity(&seams);
     let means = HostDependencies {
@@ -100,6 +102,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         times: Times::default(),
         grace: GRACE,
         failures,
+        http: Some(HttpMeans::new(seams.clock, Vec::new(), local)),
     };
     let wired = wire(means, &seams);
     let ports = Ports {

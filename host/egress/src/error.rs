@@ -59,6 +59,17 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// A request that the host does not let through, for a reason of its own.
+    pub fn refused(reason: impl Into<String>) -> Self {
+        Self::denied(reason)
+    }
+
+    /// A request for which the host cannot read what its rule names.
+    pub fn unreadable(reason: impl Into<String>) -> Self {
+        let text = "the host cannot read what the rule names";
+        Self::unsent(Error::Other(text.to_owned()), reason)
+    }
+
     /// A request that was not sent.
     pub(crate) fn unsent(error: Error, reason: impl Into<String>) -> Self {
         let reason = reason.into();

@@ -72,6 +72,11 @@ impl Requests {
         let _ = self.0.host.set(host.to_owned());
     }
 
+    /// The host and port that they go to, if somebody has said.
+    pub fn server(&self) -> Option<String> {
+        self.0.host.get().cloned()
+    }
+
     /// One is sent now. It counts when it is dropped: as one without an answer, if it had none.
     pub(crate) fn begin(&self, method: Method, clock: Clock) -> InFlightRequest {
         InFlightRequest {

@@ -35,7 +35,10 @@ pub(super) fn count(meters: &PluginMetrics, passes: &PassMetrics, pass: &Pass, r
             passes.timeouts.inc()
         }
         PassError::Call(
-            CallError::Failed(Failure::Transient(_)) | CallError::Host(_) | CallError::Stopped,
+            CallError::Failed(Failure::Transient(_))
+            | CallError::Host(_)
+            | CallError::Stopped
+            | CallError::Undecided,
         )
         | PassError::Finalizer(_)
         | PassError::Read(_) => 0,

@@ -192,6 +192,7 @@ impl Record {
             + option(&self.hot_loop)
             + option(&self.trace)
             + self.journal.denied.iter().map(String::len).sum::<usize>()
+            + self.journal.sent.iter().map(String::len).sum::<usize>()
             + self
                 .journal
                 .conflicts

@@ -251,7 +251,7 @@ fn event_reason(error: &PassError) -> Option<&'static str> {
         PassError::Call(CallError::Trapped(_)) => Some("PluginTrapped"),
         PassError::Call(CallError::Host(_)) => Some("HostError"),
         PassError::Finalizer(_) => Some("FinalizerFailed"),
-        PassError::Call(CallError::Stopped) | PassError::Read(_) => None,
+        PassError::Call(CallError::Stopped | CallError::Undecided) | PassError::Read(_) => None,
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn next(outcome: &Result<Done, PassError>, asked: Option<Duration>) -
             CallError::CpuExceeded(_) | CallError::Trapped(_) | CallError::Host(_),
         )) => Next::Backoff,
         // The next run, here or elsewhere, starts from zero.
-        Err(PassError::Call(CallError::Stopped)) => Next::Rest,
+        Err(PassError::Call(CallError::Stopped | CallError::Undecided)) => Next::Rest,
         Err(PassError::Finalizer(_) | PassError::Read(_)) => failed,
     }
 }

@@ -105,7 +105,7 @@ pub(super) fn is_bad(step: Step, outcome: &Result<Done, PassError>) -> Option<bo
             is_own_time(*deadline, *waited).then_some(true)
         }
         Err(
-            PassError::Call(CallError::Stopped | CallError::Host(_))
+            PassError::Call(CallError::Stopped | CallError::Undecided | CallError::Host(_))
             | PassError::Finalizer(_)
             | PassError::Read(_),
         ) => None,

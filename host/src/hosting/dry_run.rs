@@ -13,10 +13,13 @@ use super::next_version::parts;
 use super::version::Version;
 use crate::api::Resource;
 use crate::controller::Prepared;
-use crate::grants::Grants;
+use crate::manifest::PluginDocument;
 use crate::object::Object;
 use crate::plugin::cluster::{AccessMeans, Call, CapturedWrite, ClusterAccess, Primary, WriteMode};
-use crate::plugin::{Action, CallError, Called, Cancel, Description, Plugin, Progress, Request};
+use crate::plugin::{
+    Action, CallError, Called, Cancel, Description, HttpAccess, HttpRequests, Plugin, Progress,
+    Request,
+};
 use crate::recording::Function;
 use crate::source::Candidate;
 use crate::view::View;
@@ -97,7 +100,7 @@ impl Host {
     /// API server, and its writes are noted.
     pub async fn dry_run(
         &self,
-        (plugin, grants): (&Plugin, &Grants),
+        (plugin, document): (&Plugin, &PluginDocument),
         view: View,
         (primary, object): (&Resource, &Object),
         function: Function,
@@ -106,6 +109,11 @@ impl Host {
             object: view.show(primary, object),
             attempt: 0,
         };
+        let http = self.http.as_ref().map(|means| {
+            let access = HttpAccess::new(means, document.http.clone(), HttpRequests::default());
+            Arc::new(access)
+        });
+        let grants = &document.grants;
         let means = AccessMeans {
             api: self.api.clone(),
             discovery: self.discovery.clone(),
@@ -113,6 +121,7 @@ impl Host {
         };
         let writes = WriteMode::Captured;
         let access = ClusterAccess::of(plugin, grants.clone(), Arc::new(view), means, writes);
+        let access = ClusterAccess { http, ..access };
         let captured = access.captured.clone();
         let primary = Primary::of(primary, &object.metadata);
         let call = Call::new(Arc::new(access), primary.clone());

@@ -10,7 +10,7 @@ use crate::api::{Api, Gate};
 use crate::controller::{ControllerParts, Prepared};
 use crate::manifest;
 use crate::metrics::PluginStage;
-use crate::plugin::Plugin;
+use crate::plugin::{HttpAccess, Plugin};
 
 /// What takes the place of what is here.
 pub(super) enum NextVersion {
@@ -109,15 +109,18 @@ pub(super) fn parts(
     plugin: Arc<Plugin>,
     document: &manifest::PluginDocument,
 ) -> ControllerParts {
+    let meters = host.metrics.of(&plugin.name);
+    let access = |means| HttpAccess::new(means, document.http.clone(), meters.http.clone());
     ControllerParts {
         grants: document.grants.clone(),
+        http: host.http.as_ref().map(|means| Arc::new(access(means))),
         api,
         discovery: host.discovery.clone(),
         informers: host.informers.clone(),
         events: host.events.clone(),
         resync: document.resync,
         records: host.records.of(&plugin.name),
-        meters: host.metrics.of(&plugin.name),
+        meters,
         handles: host.handles.clone(),
         failures: host.failures.clone(),
         seams: host.seams.clone(),

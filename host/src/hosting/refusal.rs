@@ -160,9 +160,10 @@ fn after_load(error: &LoadError, was_short: bool) -> Retry {
 fn after_call(error: &CallError, was_short: bool) -> Retry {
     match error {
         // Late may be the API server, and the other two are the host.
-        CallError::DeadlineExceeded { .. } | CallError::Host(_) | CallError::Stopped => {
-            Retry::After(AGAIN)
-        }
+        CallError::DeadlineExceeded { .. }
+        | CallError::Host(_)
+        | CallError::Stopped
+        | CallError::Undecided => Retry::After(AGAIN),
         CallError::Trapped(_) if was_short => Retry::After(AGAIN),
         CallError::Trapped(_) | CallError::Failed(_) | CallError::CpuExceeded(_) => Retry::OnChange,
     }

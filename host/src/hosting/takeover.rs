@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use windlass_egress::Rules;
+
 use crate::grants::Grants;
 use crate::manifest::Limits;
 use crate::plugin::{Description, PrimaryWatch};
@@ -14,6 +16,7 @@ use crate::plugin::{Description, PrimaryWatch};
 pub(super) struct Wants<'a> {
     pub(super) description: &'a Description,
     pub(super) grants: &'a Grants,
+    pub(super) http: &'a Rules,
     pub(super) limits: &'a Limits,
     pub(super) resync: Duration,
 }
@@ -24,6 +27,7 @@ impl Wants<'_> {
         same_sight(self.description, other.description)
             && same_steps(self.description, other.description)
             && self.grants == other.grants
+            && self.http == other.http
             && same_workers(self.limits, other.limits)
             && self.resync == other.resync
     }
@@ -36,6 +40,8 @@ pub(super) fn same_sight(one: &Description, two: &Description) -> bool {
         needs,
         name: _,
         version: _,
+        // What of them is allowed is compared with the document.
+        origins: _,
         crds: _,
     } = one;
     let mut pairs = primaries.iter().zip(&two.primaries);
@@ -91,6 +97,8 @@ fn same_workers(one: &Limits, two: &Limits) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use windlass_egress::Origin;
+
     use super::*;
     use crate::grants::Grant;
     use crate::memory::Bounds;
@@ -104,6 +112,7 @@ mod tests {
         let wants = Wants {
             description: &described,
             grants: &granted,
+            http: &Rules::default(),
             limits: &limits,
             resync,
         };
@@ -113,6 +122,7 @@ mod tests {
         wants.serve(&Wants {
             description,
             grants,
+            http: &Rules::default(),
             limits,
             resync: *resync,
         })
@@ -121,7 +131,7 @@ mod tests {
     #[test]
     fn what_a_version_says_of_itself_decides_whether_it_can_be_swapped_in() {
         type Change = fn(&mut Description);
-        let rows: [(&str, Change, bool); 15] = [
+        let rows: [(&str, Change, bool); 16] = [
             ("nothing", |_| {}, true),
             ("name", |it| it.name.push('x'), true),
             ("version", |it| it.version.push('x'), true),
@@ -168,6 +178,11 @@ mod tests {
             ),
             ("no kind", |it| it.primaries.clear(), false),
             ("needs", |it| it.needs.clear(), false),
+            (
+                "origins",
+                |it| it.origins.push(Origin::parse("https://a.example").unwrap()),
+                true,
+            ),
             ("crds", |it| it.crds.push("kind: X".into()), true),
         ];
         for (field, change, want) in rows {

@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::grants::{Grant, Grants, entries};
 use crate::manifest::{self, line_of_grant};
 use crate::metrics::{ReconciledKind, RunningVersion};
-use crate::needs::{CoverageQuery, PrimaryKind, Readiness};
+use crate::needs::{CoverageQuery, PrimaryKind, Readiness, closed_origins};
 use crate::plugin::{Description, Plugin, PrimaryWatch};
 use crate::source::Candidate;
 
@@ -55,6 +55,7 @@ impl Version {
         Wants {
             description: &self.plugin.description,
             grants: &document.grants,
+            http: &document.http,
             limits: self.plugin.limits(),
             resync: document.resync,
         }
@@ -109,7 +110,8 @@ impl Host {
         let advice = |grants: &[Grant]| {
             format!("add it to grants, if it is to have it: {}", entries(grants))
         };
-        let Some(lack) = readiness.lack(advice) else {
+        let lack = readiness.lack(advice);
+        let Some(lack) = lack.or_else(|| closed_origins(description, &document.http)) else {
             return Ok(());
         };
         let (file, name) = (document.file.display(), &document.name);

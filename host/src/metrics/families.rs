@@ -286,6 +286,19 @@ pub(super) const FAMILIES: &[Family] = &[
         },
     },
     Family {
+        name: "windlass_http_requests",
+        help: "HTTP requests of the plugin, by origin, method and status code or error",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| {
+            let mut all = meters.http.all().into_iter();
+            all.try_for_each(|((origin, method, code), count)| {
+                let labels = [("origin", &*origin), ("method", &*method), ("code", &*code)];
+                rows.count(&labels, count)
+            })
+        },
+    },
+    Family {
         name: "windlass_host_calls",
         help: "Calls of the plugin to its host, by import and by result",
         kind: MetricType::Counter,

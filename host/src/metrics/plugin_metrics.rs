@@ -20,7 +20,7 @@ use super::pass_metrics::PassMetrics;
 use crate::flowcontrol::{Seconds, Throttled};
 use crate::grants::Used;
 use crate::memory::Account;
-use crate::plugin::{CustomMetrics, HostCalls};
+use crate::plugin::{CustomMetrics, HostCalls, HttpRequests};
 
 /// A gauge of what cannot be negative.
 pub(super) type UnsignedGauge = Gauge<u64, AtomicU64>;
@@ -66,6 +66,8 @@ pub struct PluginMetrics {
     pub(crate) custom_metrics: CustomMetrics,
     /// What it waited for, and what it lost.
     pub(crate) throttled: Throttled,
+    /// Its HTTP requests.
+    pub(crate) http: HttpRequests,
     /// What is counted of its passes, by the name of the kind.
     kinds: Mutex<BTreeMap<String, Arc<PassMetrics>>>,
     /// Calls that did not end well, by how they ended.
@@ -216,6 +218,7 @@ impl Default for PluginMetrics {
             calls: HostCalls::default(),
             custom_metrics: CustomMetrics::default(),
             throttled: Throttled::default(),
+            http: HttpRequests::default(),
             kinds: Mutex::default(),
             failures: Mutex::default(),
             stage: Mutex::default(),

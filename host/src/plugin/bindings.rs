@@ -7,4 +7,6 @@ wasmtime::component::bindgen!({
     exports: { default: async },
 });
 
-pub(super) use self::windlass::plugin::{clock, cluster, config, events, log, metrics, types};
+pub(super) use self::windlass::plugin::{
+    clock, cluster, config, events, http, log, metrics, types,
+};

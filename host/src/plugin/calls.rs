@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::bindings::cluster::{Error, SetError};
+use super::bindings::http;
 
 /// A plugin's calls of imports, by name and by how they ended; both sets are closed. Clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +35,12 @@ pub(super) trait Ending {
 impl<T> Ending for Result<T, Error> {
     fn word(&self) -> &'static str {
         self.as_ref().map_or_else(Error::word, |_| "ok")
+    }
+}
+
+impl<T> Ending for Result<T, http::Error> {
+    fn word(&self) -> &'static str {
+        self.as_ref().map_or_else(http::Error::word, |_| "ok")
     }
 }
 

@@ -12,6 +12,9 @@ pub enum Stop {
     /// Past its deadline, or the host is shutting down.
     #[error("the host stopped the call")]
     Cancelled,
+    /// A dry run, which would have to send something to go on.
+    #[error("the call would send an HTTP request that may change something")]
+    Undecided,
     /// Out of CPU time.
     #[error("the call used up its CPU time")]
     Cpu,

@@ -13,6 +13,7 @@ mod children;
 mod create;
 mod delete;
 mod events;
+mod fetch;
 mod memory;
 mod owners;
 mod patch;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use windlass_egress::CallBudget;
 
 use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
@@ -74,6 +76,8 @@ pub struct ClusterAccess {
     pub custom_metrics: CustomMetrics,
     /// What its calls wait for, and what they lose.
     pub throttled: Throttled,
+    /// What it may send over HTTP; nothing if the host sends nothing.
+    pub http: fetch::Access,
     /// What the plugin watches.
     pub view: Arc<View>,
     /// Where Events go.
@@ -143,6 +147,10 @@ pub struct Call {
     exceeded: bool,
     slow_down: Option<Duration>,
     wake_at: Option<Timestamp>,
+    /// What it may still send over HTTP.
+    http_budget: CallBudget,
+    /// Whether it has asked for what a dry run cannot do.
+    undecided: bool,
     /// How many more lines the host writes about the call.
     remarks_left: u32,
     captured: Captured,
@@ -212,6 +220,8 @@ impl Call {
             seen: HashMap::from([(own, seen)]),
             slow_down: None,
             wake_at: None,
+            http_budget: fetch::budget(),
+            undecided: false,
             remarks_left: remarks::MOST,
             captured: Captured::default(),
             set_applied: false,

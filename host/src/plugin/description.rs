@@ -5,6 +5,7 @@ mod bounds;
 use std::collections::{BTreeSet, HashMap};
 
 use kube::core::{ApiResource, GroupVersionKind};
+use windlass_egress::Origin;
 
 use super::bindings::types;
 use crate::api::{Resource, group_of, is_cluster_scoped};
@@ -25,6 +26,8 @@ pub struct Description {
     pub primaries: Vec<PrimaryWatch>,
     /// What it may want to touch.
     pub needs: Vec<Need>,
+    /// The origins that it sends HTTP requests to, in their normal form.
+    pub origins: Vec<Origin>,
     /// The CustomResourceDefinitions that it carries, each as JSON; the host that runs it keeps none.
     pub crds: Vec<String>,
 }
@@ -123,6 +126,7 @@ impl Description {
                 verbs: verbs.iter().map(|&verb| verb.to_owned()).collect(),
                 fields: Fields::default(),
             }],
+            origins: Vec::new(),
             crds: Vec::new(),
         }
     }
@@ -239,6 +243,7 @@ impl Description {
             version: clean(&raw.version, 64),
             primaries,
             needs,
+            origins: origins(&raw.origins)?,
             crds: raw.crds,
         })
     }
@@ -348,6 +353,14 @@ impl Description {
         }
         missing
     }
+}
+
+fn origins(texts: &[String]) -> Result<Vec<Origin>, String> {
+    let read = |text: &String| {
+        Origin::parse(text)
+            .map_err(|problem| format!("its origin {:?}: {problem}", clean(text, 60)))
+    };
+    texts.iter().map(read).collect()
 }
 
 fn fields(paths: &[String]) -> Result<Fields, String> {

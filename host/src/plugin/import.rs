@@ -5,6 +5,7 @@
 
 pub(super) mod answer;
 mod changes;
+mod http;
 mod owners;
 mod reads;
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub use answer::{RecordedError, RecordedStatus, Reply};
 pub(super) use changes::{
     Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, PatchObject, Publish,
 };
+pub(super) use http::Fetch;
 pub(super) use owners::{Adopt, Disown, Hold, Protect, Release};
 pub(super) use reads::{Get, List, ListChildren};
 pub(super) use words::JsonText;
@@ -62,6 +64,8 @@ pub enum Effect {
     Read,
     /// It changes something, and passes the Lease gate.
     Write(Assumed),
+    /// It sends something to a server outside the cluster. A replay answers it from the recording.
+    Send,
 }
 
 /// What a write is answered with that is not sent, in a dry run or a replay.
@@ -76,7 +80,7 @@ pub enum Assumed {
 }
 
 /// All imports, in the contract's order.
-pub const IMPORTS: [ImportInfo; 16] = [
+pub const IMPORTS: [ImportInfo; 17] = [
     Get::ABOUT,
     List::ABOUT,
     ListChildren::ABOUT,
@@ -93,6 +97,7 @@ pub const IMPORTS: [ImportInfo; 16] = [
     PatchObject::ABOUT,
     Delete::ABOUT,
     Publish::ABOUT,
+    Fetch::ABOUT,
 ];
 
 /// What is known of the import with this name.

@@ -1,6 +1,7 @@
 //! The host's side of every import: checked against the end of the call, then handed on.
 
 mod cluster;
+mod http;
 mod run;
 
 use std::time::Duration;
@@ -92,6 +93,9 @@ impl SandboxState {
         let answer = self.until_stopped(|call| import.run(call));
         let answer = answer.instrument(span.clone()).await;
         let answer = answer.inspect_err(|_| spans::answered(&span, "stopped"))?;
+        if self.call.as_ref().is_some_and(Call::is_undecided) {
+            return Err(Stop::Undecided.into());
+        }
         answer.objects(&mut |object| redactor.sees(object));
         spans::answered(&span, answer.word());
         if let Some(calls) = calls {

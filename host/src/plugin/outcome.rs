@@ -49,6 +49,11 @@ pub enum CallError {
     /// The host is shutting down.
     #[error("the call was stopped, since the host is shutting down")]
     Stopped,
+    /// A dry run, which ends where the plugin wants to send an HTTP request that may change something.
+    #[error(
+        "the plugin would send an HTTP request that may change something, and a dry run does not"
+    )]
+    Undecided,
     /// The host could not run the plugin at all.
     #[error("cannot run plugin: {0}")]
     Host(String),
@@ -97,7 +102,7 @@ impl CallError {
             Self::DeadlineExceeded { .. } => CallFailure::DeadlineExceeded,
             Self::CpuExceeded(_) => CallFailure::CpuExceeded,
             Self::Trapped(_) => CallFailure::Trapped,
-            Self::Stopped => CallFailure::Stopped,
+            Self::Stopped | Self::Undecided => CallFailure::Stopped,
             Self::Host(_) => CallFailure::Host,
         }
     }
@@ -345,6 +350,7 @@ impl Report {
 fn classify(error: &wasmtime::Error, denied: Option<Denied>, limits: &Limits) -> CallError {
     match error.downcast_ref::<Stop>() {
         Some(Stop::Cancelled) => return CallError::Stopped,
+        Some(Stop::Undecided) => return CallError::Undecided,
         Some(Stop::Cpu) => return CallError::CpuExceeded(limits.cpu),
         None => {}
     }

@@ -18,6 +18,7 @@ mod wildcard;
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
+use windlass_egress::{Credentials, ObjectName, Rules};
 
 use super::primary::GrantedPrimary;
 use crate::grants::{Grant, Grants, Namespaces, Scope};
@@ -132,6 +133,40 @@ fn rule(groups: &[&str], resources: &[&str], names: &[&str], verbs: &[&str]) -> 
         resource_names: (!names.is_empty()).then(|| owned(names)),
         non_resource_urls: None,
         verbs: owned(verbs),
+    }
+}
+
+/// Adds what the host reads for HTTP requests: the Secrets and ConfigMaps that the document names, and Secrets that the
+/// plugin chooses.
+pub(super) fn add_sources(
+    places: &mut BTreeMap<RoleScope, Vec<PolicyRule>>,
+    http: &Rules,
+    primaries: &[GrantedPrimary],
+) {
+    let home = of_scope(&scope(primaries));
+    let mut add = |resource: &str, name: Option<&ObjectName>| {
+        let names: Vec<&str> = name.iter().map(|name| &*name.name).collect();
+        let rule = rule(&[""], &[resource], &names, &["get"]);
+        let named = name.and_then(|name| name.namespace.clone());
+        let at = named.map_or_else(|| home.clone(), |name| vec![RoleScope::Namespace(name)]);
+        for place in at {
+            let held = places.entry(place).or_default();
+            if !held.iter().any(|by| covers(by, &rule)) {
+                held.push(rule.clone());
+            }
+        }
+    };
+    for allowed in &http.allow {
+        if let Some(ca) = &allowed.ca {
+            add("configmaps", Some(&ca.config_map));
+        }
+        let certificate = allowed.client_certificate.iter();
+        for secret in certificate.chain(allowed.secrets()) {
+            add("secrets", Some(secret));
+        }
+        if allowed.credentials == Credentials::SameNamespace {
+            add("secrets", None);
+        }
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Journal {
     pub reads: Vec<Saw>,
     /// What it wrote, in order of the answers.
     pub writes: Vec<Wrote>,
+    /// The HTTP requests that it sent, and how they ended, in order.
+    pub sent: Vec<String>,
     /// How many more reads and writes there were.
     pub left_out: usize,
     /// What it was not allowed to do, and what would change that: each once.

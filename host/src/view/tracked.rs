@@ -43,6 +43,11 @@ impl View {
         self.journals.lock().reported(by, what);
     }
 
+    /// The run of `by` sent this HTTP request, which ended so.
+    pub fn sent(&self, by: &Key, line: String) {
+        self.journals.lock().sent(by, line);
+    }
+
     /// The set of the run of `by` may not take an object: which, and why.
     pub fn conflicts(&self, by: &Key, what: &str) {
         self.journals.lock().conflicts(by, what);

@@ -101,6 +101,9 @@ pub struct PassAnswer {
     /// Which objects its set may not take, why, and what to do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
+    /// The HTTP requests that it sent, and how they ended.
+    #[serde(default)]
+    pub sent: Vec<String>,
     /// Why requests of it failed, in the API server's words, where the error does not say so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
@@ -246,6 +249,7 @@ impl PassAnswer {
                 .iter()
                 .map(|what| clean(what, TEXT))
                 .collect(),
+            sent: journal.sent.iter().map(|line| clean(line, TEXT)).collect(),
             failed: journal
                 .untold(record.error.as_deref().unwrap_or_default())
                 .map(|words| clean(words, TEXT))

@@ -180,6 +180,7 @@ fn pass(last: &PassAnswer, out: &mut String) {
             &format!("and {} more that are not kept", last.left_out),
         );
     }
+    rows(out, "SENT", &last.sent);
     rows(out, "DENIED", &last.denied);
     rows(out, "CONFLICT", &last.conflicts);
     rows(out, "FAILED", &last.failed);

@@ -10,7 +10,7 @@ use windlass_sdk::bindings::windlass::plugin::events::{self, Event, Severity};
 use windlass_sdk::bindings::windlass::plugin::log::{self, Field, Level};
 use windlass_sdk::bindings::windlass::plugin::metrics::{self, Label};
 use windlass_sdk::bindings::windlass::plugin::types::ObjectRef;
-use windlass_sdk::bindings::windlass::plugin::{clock, config};
+use windlass_sdk::bindings::windlass::plugin::{clock, config, http};
 
 const VERSIONS: &[&str] = &[
     "v1",
@@ -170,7 +170,7 @@ fn call(primary: &Primary, random: &mut Random) {
         name: random.one_of(NAMES).to_owned(),
     };
     let subresource = random.one_of(SUBRESOURCES);
-    match random.below(17) {
+    match random.below(18) {
         0 => drop(cluster::get(
             &target,
             random.maybe(subresource),
@@ -246,6 +246,25 @@ fn call(primary: &Primary, random: &mut Random) {
             drop(cluster::hold(&target, uid, finalizer));
             drop(cluster::release(&target, uid, finalizer));
             drop(cluster::protect());
+        }
+        16 => {
+            let header = http::Header {
+                name: random.one_of(NAMES).to_owned(),
+                value: random.one_of(SELECTORS).to_owned(),
+            };
+            let url = format!(
+                "https://{}/{}",
+                random.one_of(NAMES),
+                random.one_of(SUBRESOURCES)
+            );
+            drop(http::fetch(&http::Request {
+                method: random.one_of(&["GET", "POST", "TRACE", "get"]).to_owned(),
+                url,
+                headers: vec![header],
+                body: vec![0; usize::try_from(random.below(4096)).unwrap_or(0)],
+                timeout_ms: random.maybe(1),
+                credential: None,
+            }));
         }
         _ => {
             clock::wake_at(random.one_of(SELECTORS));

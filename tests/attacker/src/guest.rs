@@ -32,6 +32,7 @@ pub(crate) fn description(name: &str, trigger: Trigger, needs: Vec<Rule>) -> Des
             fields: Vec::new(),
         }],
         needs,
+        origins: Vec::new(),
         crds: Vec::new(),
     }
 }

@@ -33,6 +33,7 @@ class Controller(exports.Controller):
                 types.Rule(["examples.windlass.dev"], ["greetings/status"], [], ["patch"], []),
                 types.Rule([""], ["configmaps"], [], EVERY, []),
             ],
+            origins=[],
             crds=[],
         )
 

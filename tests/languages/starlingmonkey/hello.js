@@ -24,6 +24,7 @@ export const controller = {
         kind: "Greeting",
         trigger: "any-change",
         finalizes: "always",
+        onLeave: "forget",
         fields: [],
       },
     ],
@@ -32,6 +33,7 @@ export const controller = {
       rule("examples.windlass.dev", "greetings/status", ["patch"]),
       rule("", "configmaps", EVERY),
     ],
+    origins: [],
     crds: [],
   }),
 

@@ -148,6 +148,7 @@ async fn live(
         records,
         metrics: Metrics::default(),
         handles: ControllerHandles::default(),
+        http: None,
         failures: None,
     });
     let _ = alive.host.set(Arc::downgrade(&host));

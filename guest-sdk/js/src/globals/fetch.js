@@ -5,7 +5,7 @@
 Object.assign(globalThis, {
   fetch() {
     throw new TypeError(
-      "fetch is not available in a plugin: a plugin cannot send requests yet; let a Job send them",
+      'fetch is not available in a plugin: use fetch(cluster, url) of "@windlass/sdk/http", which answers at once',
     );
   },
 });

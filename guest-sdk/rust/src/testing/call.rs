@@ -8,6 +8,7 @@ use super::parts::{name_of, text};
 use super::store::FakeCluster;
 use crate::cluster::Cluster;
 use crate::failed::{Code, Context, Error, SetError};
+use crate::fetch::{FetchError, FetchOptions, FetchRequest, FetchResponse};
 use crate::host::title;
 use crate::needs::Needs;
 use crate::query::{
@@ -26,6 +27,7 @@ pub(super) struct Call<'a> {
     events: RefCell<Vec<Event>>,
     logs: RefCell<Vec<String>>,
     metrics: RefCell<Vec<Metric>>,
+    requests: RefCell<Vec<FetchRequest>>,
     wake_at: RefCell<Option<String>>,
 }
 
@@ -46,6 +48,7 @@ impl<'a> Call<'a> {
             events: RefCell::default(),
             logs: RefCell::default(),
             metrics: RefCell::default(),
+            requests: RefCell::default(),
             wake_at: RefCell::default(),
         }
     }
@@ -53,6 +56,11 @@ impl<'a> Call<'a> {
     /// When the plugin wants to be called again, if it said so.
     pub(super) fn wake_time(&self) -> Option<String> {
         self.wake_at.borrow().clone()
+    }
+
+    /// The HTTP requests that were sent.
+    pub(super) fn requests(&self) -> Vec<FetchRequest> {
+        self.requests.borrow().clone()
     }
 
     /// What was told during the call.
@@ -261,6 +269,16 @@ impl Cluster for Call<'_> {
         self.may(&["delete"], target, "")
             .and_then(|()| self.cluster.borrow_mut().delete(target, options))
             .doing(|| format!("delete {target}"))
+    }
+
+    fn fetch_with(
+        &self,
+        request: &FetchRequest,
+        _: &FetchOptions,
+    ) -> Result<FetchResponse, FetchError> {
+        self.requests.borrow_mut().push(request.clone());
+        let server = self.cluster.borrow().server.clone();
+        server.answer(request)
     }
 
     fn event(&self, event: Event) {

@@ -21,6 +21,8 @@ pub struct Pass {
     pub logs: Vec<String>,
     /// The numbers of its own.
     pub metrics: Vec<crate::Metric>,
+    /// The HTTP requests that it sent.
+    pub requests: Vec<crate::FetchRequest>,
 }
 
 impl Pass {
@@ -93,6 +95,7 @@ impl FakeCluster {
         let call = Call::new(self, primary.clone(), uid, all_needs::<R>());
         let answer = run(object, &call).unwrap_or_else(Answer::from);
         let wake_at = call.wake_time();
+        let requests = call.requests();
         let (events, logs, metrics) = call.told();
         Pass {
             outcome: Outcome {
@@ -103,6 +106,7 @@ impl FakeCluster {
             events,
             logs,
             metrics,
+            requests,
         }
     }
 
@@ -148,6 +152,7 @@ impl Pass {
             events: Vec::new(),
             logs: Vec::new(),
             metrics: Vec::new(),
+            requests: Vec::new(),
         }
     }
 }

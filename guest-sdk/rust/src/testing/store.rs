@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::parts::{check_uid, name_of, selected, text};
+use super::requests::Server;
 use super::stored::Stored;
 use super::write::{Verb, Write};
 use super::yaml::whole_numbers;
@@ -33,6 +34,7 @@ pub struct FakeCluster {
     failures: BTreeMap<usize, Code>,
     pub(super) config: Value,
     pub(super) clock: String,
+    pub(super) server: Server,
     /// How often the primary has failed, as calls are told from now on.
     pub attempt: u32,
 }
@@ -57,6 +59,7 @@ impl FakeCluster {
             attempts: 0,
             failures: BTreeMap::new(),
             config: json!({}),
+            server: Server::default(),
             clock: "2026-11-21T09:30:00.000Z".to_owned(),
             attempt: 0,
         };

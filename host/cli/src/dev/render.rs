@@ -3,6 +3,7 @@
 //! - The component runs in the sandbox of a host, on an API server in memory that holds the objects; its writes are
 //!   answered as a smoke test's are, and noted.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write, stdin, stdout};
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use windlass_host::hosting::{DryRun, Host, Quarantine, Returned};
 use windlass_host::lease::Times;
 use windlass_host::object::{Object, ObjectRef, Page};
 use windlass_host::plugin::cluster::CapturedWrite;
-use windlass_host::plugin::{Action, Plugin, Progress, code_cache, sandboxes};
+use windlass_host::plugin::{Action, HttpMeans, Plugin, Progress, code_cache, sandboxes};
 use windlass_host::recording::Function;
 use windlass_host::runtime::{HostDependencies, identity, wire};
 use windlass_host::screen::{Tone, print_status};
@@ -155,6 +156,7 @@ fn host_dependencies(
         times: Times::default(),
         grace: super::GRACE,
         failures: None,
+        http: Some(HttpMeans::new(seams.clock, Vec::new(), BTreeMap::new())),
     })
 }
 
@@ -273,8 +275,8 @@ async fn call(
     function: Function,
 ) -> Rendered {
     let view = View::unwatched(watch_spec);
-    let grants = &version.candidate.document.grants;
-    let dry_run = host.dry_run((plugin, grants), view, of, function);
+    let document = &version.candidate.document;
+    let dry_run = host.dry_run((plugin, document), view, of, function);
     let DryRun {
         primary,
         answer,

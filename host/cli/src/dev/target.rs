@@ -13,6 +13,7 @@ use super::inputs::Inputs;
 use super::news::News;
 use crate::project::objects::{Wanted, carried};
 use crate::project::{Failed, Made, Maker, Project, grants_command};
+use windlass_egress::Rules;
 use windlass_host::api::Resource;
 use windlass_host::digest::digest;
 use windlass_host::error::Chain;
@@ -262,6 +263,7 @@ fn alone(file: &Path) -> PluginDocument {
         component: file.to_owned(),
         config: "{}".to_owned(),
         grants: Grants::default(),
+        http: Rules::default(),
         limits: Limits::default(),
         resync: windlass_host::manifest::RESYNC,
         build: None,

@@ -43,6 +43,7 @@ impl ClusterAccess {
             calls: HostCalls::default(),
             custom_metrics: CustomMetrics::default(),
             throttled: Throttled::default(),
+            http: None,
             view,
             events,
             account: plugin.account().clone(),

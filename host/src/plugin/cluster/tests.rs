@@ -136,6 +136,7 @@ impl World {
             custom_metrics: CustomMetrics::default(),
             grants: grants(&setting),
             throttled: Throttled::default(),
+            http: None,
             view: Arc::new(view),
             events,
             account: setting.account,

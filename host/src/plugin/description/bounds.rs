@@ -32,7 +32,8 @@ pub(super) fn check(raw: &types::Description) -> Result<(), String> {
     });
     let primaries = || raw.primaries.iter();
     let fields = primaries().map(|primary| &primary.fields);
-    let lists: Vec<&Vec<String>> = lists.chain(fields).collect();
+    let lists = lists.chain(fields).chain([&raw.origins]);
+    let lists: Vec<&Vec<String>> = lists.collect();
     let pairs = raw
         .needs
         .iter()

@@ -15,6 +15,7 @@ fn description(rule: types::Rule) -> types::Description {
             on_leave: types::OnLeave::Forget,
         }],
         needs: vec![rule],
+        origins: Vec::new(),
         crds: Vec::new(),
     }
 }

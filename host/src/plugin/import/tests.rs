@@ -111,6 +111,7 @@ fn row(about: &ImportInfo) -> String {
             ("writes", "the object as it was read before".to_owned())
         }
         Effect::Write(Assumed::Nothing) => ("writes", "success".to_owned()),
+        Effect::Send => ("sends", "the recorded answer, or `other`".to_owned()),
     };
     format!("| `{interface}.{name}` | {does} | {verbs} | {instead} |")
 }

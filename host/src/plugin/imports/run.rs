@@ -3,8 +3,8 @@
 use super::super::calls::Ending;
 use super::super::cluster::Call;
 use super::super::import::{
-    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Disown, Get, Hold,
-    Import, List, ListChildren, PatchObject, Protect, Publish, Release,
+    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Disown, Fetch, Get,
+    Hold, Import, List, ListChildren, PatchObject, Protect, Publish, Release,
 };
 use super::super::redact::Redactor;
 
@@ -147,5 +147,11 @@ impl Run for Release {
     async fn run(self, call: &mut Call) -> Self::Answer {
         call.release_object(self.target.into(), self.uid, self.finalizer)
             .await
+    }
+}
+
+impl Run for Fetch {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.fetch(self.into()).await
     }
 }

@@ -144,10 +144,15 @@ impl Play {
         }
         let given = |name: &str| note.arguments.get(name).cloned().unwrap_or_default();
         let effect = import::about(&note.call).map(|about| about.effect);
+        if effect == Some(Effect::Send) {
+            return not_recorded();
+        }
         Reply::Ok(match effect {
             Some(Effect::Write(Assumed::Given(name))) => given(name),
             Some(Effect::Write(Assumed::ReadBefore(name))) => self.read_before(&given(name)),
-            Some(Effect::Write(Assumed::Nothing) | Effect::Read) | None => Value::Null,
+            Some(Effect::Write(Assumed::Nothing) | Effect::Read | Effect::Send) | None => {
+                Value::Null
+            }
         })
     }
 

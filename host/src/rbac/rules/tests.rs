@@ -298,3 +298,37 @@ fn what_is_covered_already_is_not_said_again() {
         ]
     );
 }
+
+#[test]
+fn what_the_host_reads_for_http_requests_is_read_by_name_where_it_is() {
+    let http = serde_json::json!({ "allow": [{
+        "origin": "https://a.example",
+        "ca": { "configMap": { "namespace": "trust", "name": "ca", "key": "ca.crt" } },
+        "inject": [{ "header": "Authorization", "value": "Bearer {token}", "secret": { "name": "api" } }],
+    }, {
+        "origin": "https://b.example",
+        "credentials": "same-namespace",
+        "inject": [{ "header": "X-Key", "value": "{key}" }],
+    }] });
+    let http = Rules::read(&http).unwrap();
+    let primary = GrantedPrimary {
+        group: "x.dev".into(),
+        plural: "things".into(),
+        scope: only(&["a"]),
+    };
+    let mut places = BTreeMap::new();
+    add_sources(&mut places, &http, &[primary]);
+    let line = |(place, rules): (&RoleScope, &Vec<PolicyRule>)| {
+        let rules = rules.iter().map(|rule| {
+            let names = rule.resource_names.clone().unwrap_or_default().join(",");
+            format!("{} [{names}]", rule.resources.clone().unwrap().join(","))
+        });
+        format!("{place:?}: {}", rules.collect::<Vec<_>>().join("; "))
+    };
+    let lines: Vec<String> = places.iter().map(line).collect();
+    let want = [
+        "Namespace(\"a\"): secrets [api]; secrets []",
+        "Namespace(\"trust\"): configmaps [ca]",
+    ];
+    assert_eq!(lines, want);
+}

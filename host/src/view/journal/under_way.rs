@@ -141,6 +141,14 @@ impl Journals {
         }
     }
 
+    /// The run of `key` sent this HTTP request.
+    pub(in crate::view) fn sent(&mut self, key: &Key, line: String) {
+        if let Some(Run { journal, .. }) = self.under_way.get_mut(key) {
+            // A call sends no more than 20.
+            journal.sent.push(line);
+        }
+    }
+
     /// The run of `key` has ended.
     pub(in crate::view) fn end(&mut self, key: &Key) -> Journal {
         self.under_way.remove(key).unwrap_or_default().journal

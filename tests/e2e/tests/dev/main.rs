@@ -8,6 +8,7 @@ mod failing_writes;
 mod fixtures;
 mod follows;
 mod grants;
+mod http;
 mod keys;
 mod new;
 mod pages;

@@ -65,6 +65,8 @@ fn every_function_of_the_cluster_has_a_denial() {
     };
     assert_eq!(declared("cluster"), denials);
     assert_eq!(declared("events"), handmade::functions("events").unwrap());
+    // What no rule allows is denied in tests/e2e/tests/http.rs.
+    assert_eq!(declared("http"), handmade::functions("http").unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -307,3 +307,37 @@ fn a_primary_gets_the_finalizer_when_it_is_asked_for_and_is_finalized_then() {
     assert_eq!(cluster.finalize(&Asks, "a").outcome.answer, Answer::Done);
     assert!(cluster.get(&thing).is_err(), "it is gone");
 }
+
+#[test]
+fn requests_are_answered_by_the_test_and_noted() {
+    let mut cluster = things();
+    DO.set(Some(|_, cluster| {
+        let request =
+            crate::http::Request::put("https://api.example.com/zones/a").body(b"x".to_vec());
+        let response = cluster.fetch(&request.unwrap())?;
+        assert_eq!(
+            (response.status().as_u16(), &**response.body()),
+            (201, &b"made"[..])
+        );
+        Ok(())
+    }));
+    let nobody = cluster.reconcile(&Obedient, "a");
+    let Answer::Transient(text) = nobody.outcome.answer else {
+        panic!("{nobody:?}");
+    };
+    assert!(
+        text.contains("cannot PUT https://api.example.com/zones/a"),
+        "{text}"
+    );
+    cluster.answer_requests(|request| {
+        assert_eq!(request.body(), b"x");
+        let response = crate::http::Response::builder().status(201);
+        Ok(response.body(b"made".to_vec()).unwrap())
+    });
+    let pass = cluster.reconcile(&Obedient, "a");
+    assert_eq!(pass.outcome.answer, Answer::AwaitChange);
+    assert_eq!(pass.requests.len(), 1);
+    cluster.answer_requests(|_| Err(crate::FetchCode::Invalid("no such host".into())));
+    let refused = cluster.reconcile(&Obedient, "a").outcome.answer;
+    assert!(matches!(refused, Answer::Terminal(_)), "{refused:?}");
+}

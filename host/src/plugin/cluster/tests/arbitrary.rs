@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::manifest::Limits;
 use crate::memory::{Bounds, Budget};
-use crate::plugin::bindings::{clock, cluster, config, events, log, metrics};
+use crate::plugin::bindings::{clock, cluster, config, events, http, log, metrics};
 use crate::plugin::limiter::Limiter;
 use crate::plugin::redact::Redactor;
 use crate::plugin::sandbox::SandboxState;
@@ -371,6 +371,29 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
         }
         "cluster.delete" => {
             drop(cluster::Host::delete(state, any.reference(), any.delete_options()).await?);
+        }
+        "http.fetch" => {
+            let header = |_| http::Header {
+                name: any.noise(),
+                value: any.noise(),
+            };
+            let request = http::Request {
+                method: any.text(&["GET", "PUT", "get", "CONNECT", ""]).to_owned(),
+                url: any
+                    .text(&[
+                        "https://a.example",
+                        "http://[::1]/",
+                        "//",
+                        "file:///etc/passwd",
+                    ])
+                    .to_owned()
+                    + &any.noise(),
+                headers: (0..any.below(5)).map(header).collect(),
+                body: any.noise().into_bytes(),
+                timeout_ms: any.maybe(7),
+                credential: any.maybe(any.noise()),
+            };
+            drop(http::Host::fetch(state, request).await?);
         }
         "events.publish" => events::Host::publish(state, any.event()).await?,
         "log.log" => {

@@ -1,0 +1,171 @@
+//! `fetch`: an HTTP request of the guest, checked against the document, filled with Secrets, and sent once.
+
+mod sources;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use windlass_egress::{Answer, CallBudget, Failure, Memory, RawRequest, Terms};
+
+use super::{Call, WriteMode};
+use crate::memory::Charge;
+use crate::plugin::bindings::http::{Error, Header, Request, Response};
+use crate::plugin::http::HttpAccess;
+
+/// No exchange takes longer: no call does.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// The answer of an exchange counts on the plugin's account before it is kept.
+struct AnswerMemory(Mutex<Charge>);
+
+impl Memory for AnswerMemory {
+    fn grow(&self, bytes: usize) -> bool {
+        self.0.lock().grow(bytes).is_ok()
+    }
+}
+
+impl Call {
+    pub(crate) async fn fetch(&mut self, request: Request) -> Result<Response, Error> {
+        let (method, url) = (request.method.clone(), request.url.clone());
+        let sent = self.fetch_answer(request).await;
+        sent.map(response).map_err(|failure| {
+            let reason = self.redactor.line(&failure.reason, 1 << 10);
+            self.remark(&format!("fetch {method} {}: {reason}", origin_of(&url)));
+            error(failure.error)
+        })
+    }
+
+    async fn fetch_answer(&mut self, request: Request) -> Result<Answer, Failure> {
+        let Some(access) = self.cluster.http.clone() else {
+            return Err(Failure::refused("this host sends no HTTP requests"));
+        };
+        let Request {
+            method,
+            url,
+            headers,
+            body,
+            timeout_ms,
+            credential,
+        } = request;
+        let headers = headers.into_iter().map(|it| (it.name, it.value));
+        let raw = RawRequest {
+            method,
+            url,
+            headers: headers.collect(),
+            body,
+        };
+        let checked = windlass_egress::Request::check(raw)?;
+        let permitted = access.rules.permit(checked);
+        let permitted = permitted.inspect_err(|failure| {
+            let what = format!("{}: add it to spec.http", failure.reason);
+            self.cluster.view.denied(&self.primary.key, &what);
+        })?;
+        self.http_budget.take()?;
+        if !permitted.request().is_read() {
+            if self.cluster.writes == WriteMode::Captured {
+                self.undecided = true;
+                return Err(Failure::refused("it is not sent in a dry run"));
+            }
+            if !self.cluster.api.may_write() {
+                return Err(Failure::refused(
+                    "another host has the plugin's Lease by now",
+                ));
+            }
+        }
+        let (tls, named, chosen) = self
+            .sources(permitted.rule(), credential.as_deref())
+            .await?;
+        let filled = permitted.fill(|name| named.get(name), chosen.as_ref())?;
+        let (origin, verb) = (
+            permitted.rule().origin.to_string(),
+            permitted.request().method().to_owned(),
+        );
+        let path = permitted.request().location().path().to_owned();
+        let _waits = self.waits();
+        access.turn().await;
+        let memory = AnswerMemory(Mutex::new(self.cluster.account.passing()));
+        let most = timeout_ms.map_or(LONGEST, |millis| Duration::from_millis(millis.into()));
+        let terms = Terms {
+            deadline: access.deadline(most.min(LONGEST)),
+            memory: &memory,
+            tls: &tls,
+        };
+        let answer = access.client.send(permitted, filled, terms).await;
+        self.answer = memory.0.into_inner();
+        let code = match &answer {
+            Ok(answer) => answer.status.to_string(),
+            Err(failure) => failure.error.label().to_owned(),
+        };
+        access.requests.note(&origin, &verb, &code);
+        let line = self
+            .redactor
+            .line(&format!("{verb} {origin}{path}: {code}"), 1 << 10);
+        self.cluster.view.sent(&self.primary.key, line);
+        answer
+    }
+
+    /// Whether the call has asked for what a dry run cannot do.
+    pub(in crate::plugin) fn is_undecided(&self) -> bool {
+        self.undecided
+    }
+}
+
+/// What a call has left to send.
+pub(super) fn budget() -> CallBudget {
+    CallBudget::default()
+}
+
+/// How a plugin sends, if it may.
+pub(super) type Access = Option<Arc<HttpAccess>>;
+
+/// The origin in a text that may be none, for people.
+fn origin_of(url: &str) -> String {
+    let end = url.split_once("://").map_or(url.len(), |(scheme, rest)| {
+        scheme.len() + 3 + rest.find(['/', '?', '#']).unwrap_or(rest.len())
+    });
+    let origin = url.get(..end).unwrap_or_default();
+    // User information may be secret.
+    let origin = origin.rsplit_once('@').map_or(origin, |(_, host)| host);
+    crate::text::clean(origin, 200)
+}
+
+fn response(answer: Answer) -> Response {
+    let headers = answer.headers.into_iter();
+    Response {
+        status: answer.status,
+        headers: headers
+            .map(|(name, value)| Header { name, value })
+            .collect(),
+        body: answer.body,
+    }
+}
+
+fn error(error: windlass_egress::Error) -> Error {
+    match error {
+        windlass_egress::Error::Denied => Error::Denied,
+        windlass_egress::Error::Timeout => Error::Timeout,
+        windlass_egress::Error::Unavailable => Error::Unavailable,
+        windlass_egress::Error::TooLarge => Error::TooLarge,
+        windlass_egress::Error::Invalid(text) => Error::Invalid(text),
+        windlass_egress::Error::Other(text) => Error::Other(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_url_people_are_shown_the_origin_without_its_user() {
+        let rows = [
+            ("https://a.example/b?c=d", "https://a.example"),
+            ("https://u:secret@a.example/", "a.example"),
+            ("https://a.example", "https://a.example"),
+            ("nothing", "nothing"),
+        ];
+        for (url, want) in rows {
+            assert_eq!(origin_of(url), want);
+        }
+    }
+}
