@@ -16,7 +16,11 @@ const plugin = (order) =>
 
 const things = () => {
   const cluster = new FakeCluster();
-  cluster.put({ apiVersion: "x.dev/v1", kind: "Thing", metadata: { name: "a", namespace: "default" } });
+  cluster.put({
+    apiVersion: "x.dev/v1",
+    kind: "Thing",
+    metadata: { name: "a", namespace: "default" },
+  });
   return cluster;
 };
 
@@ -68,5 +72,8 @@ test("without anybody who answers, the request fails by name", () => {
 });
 
 test("origins are described once", () => {
-  assert.throws(() => controller(/** @type {any} */ ({ watches: ["v1", "X"], reconcile() {}, origins: "x" })), /origins must be/);
+  assert.throws(
+    () => controller(/** @type {any} */ ({ watches: ["v1", "X"], reconcile() {}, origins: "x" })),
+    /origins must be/,
+  );
 });

@@ -40,7 +40,8 @@ export class FakeCluster extends Store {
    */
   pass(plugin, step, target) {
     const object = this.#callable(plugin, step, target);
-    if (!object) return { answer: "notCalled", writes: [], events: [], logs: [], metrics: [], requests: [] };
+    if (!object)
+      return { answer: "notCalled", writes: [], events: [], logs: [], metrics: [], requests: [] };
     this.takeWrites();
     const call = new Call(this, object, plugin);
     const answer = ask(plugin, step, object, call);

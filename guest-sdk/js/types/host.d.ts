@@ -6,9 +6,7 @@ declare module "windlass:plugin/clock@0.2.0" {
 }
 declare module "windlass:plugin/http@0.2.0" {
   const http: {
-    fetch(
-      request: import("@windlass/sdk").HttpRequest,
-    ): import("@windlass/sdk").HttpResponse;
+    fetch(request: import("@windlass/sdk").HttpRequest): import("@windlass/sdk").HttpResponse;
   };
   export default http;
 }

@@ -15,6 +15,37 @@ fn fields<T: DeserializeOwned>() -> Vec<String> {
 }
 
 #[test]
+fn the_page_about_http_shows_rules_that_are_read() {
+    const HTTP: &str = include_str!("../../../docs/http.md");
+    let examples = HTTP.split("```yaml\n").skip(1);
+    let mut examples = examples.filter_map(|rest| rest.split("```").next());
+    let plugin = parse(Path::new("plugin.yaml"), examples.next().unwrap())
+        .unwrap()
+        .remove(0);
+    let [rule] = plugin.http.allow.as_slice() else {
+        panic!("{:?}", plugin.http);
+    };
+    assert_eq!(
+        (rule.origin.to_string(), rule.methods.len()),
+        ("https://api.example.com".into(), 3)
+    );
+    for field in [
+        "origin",
+        "methods",
+        "paths",
+        "allowPrivate",
+        "ca",
+        "clientCertificate",
+        "inject",
+        "credentials",
+    ] {
+        assert!(HTTP.contains(&format!("| `{field}` |")), "{field}");
+    }
+    let consent = examples.next().unwrap();
+    assert!(consent.contains(windlass_egress::ORIGINS_ANNOTATION));
+}
+
+#[test]
 fn the_page_lists_every_field() {
     let tables = [
         ("| `", fields::<Grant>()),
