@@ -117,7 +117,7 @@ export class Call {
     throw Object.assign(new Error(val), { payload: { tag: "other", val } });
   }
 
-  /** The host writes its own finalizer: that is no write of the plugin. */
+  /** The host writes its own finalizer: the plugin does not write it. */
   protect() {
     this.#may(["patch"], this.#primary, "");
     const object = this.#meant(this.#primary, String(this.#uid));

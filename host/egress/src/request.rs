@@ -75,7 +75,7 @@ impl Request {
     /// Checks what a guest asks for.
     ///
     /// # Errors
-    /// It is no request that can be sent: `Invalid`, or `TooLarge`.
+    /// It is not a request that can be sent: `Invalid`, or `TooLarge`.
     pub fn check(raw: RawRequest) -> Result<Self, Failure> {
         let method = method(&raw.method).map_err(Failure::invalid)?;
         let location =

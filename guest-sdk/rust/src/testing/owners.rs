@@ -107,7 +107,7 @@ impl Call<'_> {
         self.edit(target, &object, &metadata)
     }
 
-    /// The host writes its own finalizer: that is no write of the plugin.
+    /// The host writes its own finalizer: the plugin does not write it.
     pub(super) fn try_protect(&self) -> Result<(), Code> {
         self.may(&["patch"], &self.primary, "")?;
         let mut object = self.meant(&self.primary, &self.uid)?.ok_or(Code::Gone)?;

@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use tokio::net::TcpStream;
 
-/// The future of [`Dial::dial`].
+/// The future of a connection that opens.
 pub type Dialing<'a> = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + 'a>>;
 
 /// Opens connections to addresses that were checked.

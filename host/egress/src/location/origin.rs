@@ -49,7 +49,7 @@ impl Origin {
     /// Reads an origin alone: nothing comes after the port.
     ///
     /// # Errors
-    /// It is no origin; the text says why.
+    /// It is not an origin; the text says why.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (origin, rest) = split(text).map_err(|problem: UrlProblem| problem.to_string())?;
         if rest.is_empty() {

@@ -26,7 +26,7 @@ pub(crate) fn normal_path(path: &str) -> Result<String, UrlProblem> {
     Ok(path)
 }
 
-/// The normal form of a query: what is no character of a query is escaped, and the rest is left alone.
+/// The normal form of a query: other characters than those of a query are escaped, and the rest is left alone.
 pub(super) fn normal_query(query: &str) -> Result<String, UrlProblem> {
     escaped(query, |byte| is_in_path(byte) || byte == b'?', false)
 }

@@ -30,7 +30,7 @@ pub(super) fn below(path: &str, field: &str) -> String {
 }
 
 impl<'a, 'p> Fields<'a, 'p> {
-    /// Opens an object that has no fields but `known`; none if `value` is no object.
+    /// Opens an object that has no fields but `known`; none if `value` is another value.
     pub(super) fn open(
         value: &'a Value,
         path: &str,

@@ -27,7 +27,7 @@ impl Rules {
     /// Finds the first rule that allows `request`.
     ///
     /// # Errors
-    /// There is none: `Denied`, with what comes nearest.
+    /// There is none: `Denied`, with the nearest rule.
     pub fn permit(&self, request: Request) -> Result<Permitted<'_>, Failure> {
         let allows = |rule: &&Rule| rule.denial(&request).is_none();
         if let Some(rule) = self.allow.iter().find(allows) {

@@ -29,7 +29,7 @@ enum Part {
     },
 }
 
-/// Why a text is no template, or cannot be rendered. It holds no value of a Secret.
+/// Why a text is not a template, or cannot be rendered. It holds no value of a Secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateProblem {
     /// A brace that is not closed.

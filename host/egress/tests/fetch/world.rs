@@ -98,7 +98,7 @@ impl Memory for Account {
 /// Where a fetch was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The request is no request.
+    /// The request is not a request.
     Check,
     /// No rule allows it.
     Rule,
