@@ -73,7 +73,7 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
         times,
         grace: flags.graceful_shutdown_timeout,
         failures,
-        http: Some(HttpMeans::new(seams.clock, servers, BTreeMap::new())),
+        http: Some(HttpMeans::new(&seams, servers, BTreeMap::new())),
     };
     let wired = wire(means, &seams);
     wired.host.events.limit(flags.shares.events());

@@ -102,7 +102,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         times: Times::default(),
         grace: GRACE,
         failures,
-        http: Some(HttpMeans::new(seams.clock, Vec::new(), local)),
+        http: Some(HttpMeans::new(&seams, Vec::new(), local)),
     };
     let wired = wire(means, &seams);
     let ports = Ports {

@@ -17,8 +17,8 @@ const CONTROLLER: &str = "windlass:plugin/controller";
 /// The version of the contract, and how the versions begin that fit it.
 const CONTRACT: &str = "0.2";
 const MINOR: &str = "0.2.";
-const OURS: [&str; 7] = [
-    "types", "cluster", "events", "log", "config", "clock", "metrics",
+const OURS: [&str; 8] = [
+    "types", "cluster", "events", "log", "config", "clock", "metrics", "http",
 ];
 const WASI: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
 
@@ -219,7 +219,8 @@ mod tests {
             ("windlass:plugin/cluster@0.2.0", true),
             ("windlass:plugin/cluster@0.2.9", true),
             ("windlass:plugin/cluster@0.1.0", false),
-            ("windlass:plugin/http@0.2.0", false),
+            ("windlass:plugin/http@0.2.0", true),
+            ("windlass:plugin/shell@0.2.0", false),
             ("wasi:cli/environment@0.2.6", true),
             ("wasi:clocks/monotonic-clock@0.2.12", true),
             ("wasi:cli/environment@0.3.0", false),

@@ -10,13 +10,15 @@ use std::time::Duration;
 use http::HeaderValue;
 use parking_lot::Mutex;
 use windlass_egress::{
-    Client, Forbidden, Local, Origin, RequestBucket, Rules, Settings, Sleeping, SystemResolver,
-    TcpDialer, system_roots,
+    Answer, Client, Failure, Forbidden, Local, Memory, ObjectName, Origin, Request, RequestBucket,
+    Rules, SecretData, Settings, Sleeping, SystemResolver, TcpDialer, Terms, TlsParts,
+    system_roots,
 };
 
 pub use requests::HttpRequests;
 
-use crate::seams::Clock;
+use crate::memory::Charge;
+use crate::seams::{Clock, Seams};
 
 /// What servers know the host by.
 const AGENT: HeaderValue =
@@ -26,13 +28,13 @@ const AGENT: HeaderValue =
 #[derive(Clone)]
 pub struct HttpMeans {
     settings: Settings,
-    clock: Clock,
+    seams: Seams,
 }
 
 impl HttpMeans {
     /// Requests go to the network, but to no address of the API server, which are `forbidden`; `local` servers stand in
     /// for their origins.
-    pub fn new(clock: Clock, forbidden: Vec<SocketAddr>, local: BTreeMap<Origin, Local>) -> Self {
+    pub fn new(seams: &Seams, forbidden: Vec<SocketAddr>, local: BTreeMap<Origin, Local>) -> Self {
         let (roots, problems) = system_roots();
         for problem in problems {
             tracing::debug!("an authority of the system is left out: {problem}");
@@ -45,11 +47,11 @@ impl HttpMeans {
                 forbidden: Arc::new(servers),
                 resolver: Arc::new(SystemResolver::default()),
                 dialer: Arc::new(TcpDialer),
-                clock: Arc::new(clock),
+                clock: Arc::new(seams.clock),
                 local,
                 user_agent: AGENT,
             },
-            clock,
+            seams: seams.clone(),
         }
     }
 }
@@ -67,10 +69,35 @@ impl windlass_egress::Clock for Clock {
 /// What one plugin may send, and by what. It shares no connection with others.
 pub struct HttpAccess {
     pub(super) rules: Rules,
-    pub(super) client: Client,
+    client: Client,
     bucket: Mutex<RequestBucket>,
-    clock: Clock,
-    pub(super) requests: HttpRequests,
+    seams: Seams,
+    requests: HttpRequests,
+}
+
+/// What one request is sent with.
+pub(super) struct Exchange {
+    /// What the guest asks for, checked.
+    pub(super) request: Request,
+    /// The Secrets that the rule names.
+    pub(super) named: BTreeMap<ObjectName, SecretData>,
+    /// The Secret that the guest has chosen.
+    pub(super) chosen: Option<SecretData>,
+    /// What the rule says of TLS.
+    pub(super) tls: TlsParts,
+    /// The longest time that it takes.
+    pub(super) most: Duration,
+    /// Where the answer counts.
+    pub(super) memory: Charge,
+}
+
+/// The answer of an exchange counts on the plugin's account before it is kept.
+struct AnswerMemory(Mutex<Charge>);
+
+impl Memory for AnswerMemory {
+    fn grow(&self, bytes: usize) -> bool {
+        self.0.lock().grow(bytes).is_ok()
+    }
 }
 
 impl HttpAccess {
@@ -79,23 +106,69 @@ impl HttpAccess {
         Self {
             rules,
             client: Client::new(means.settings.clone()),
-            bucket: Mutex::new(RequestBucket::full(means.clock.now())),
-            clock: means.clock,
+            bucket: Mutex::new(RequestBucket::full(means.seams.clock.now())),
+            seams: means.seams.clone(),
             requests,
         }
     }
 
-    /// Waits until the plugin may send one more request.
-    pub(super) async fn turn(&self) {
-        loop {
-            let taken = self.bucket.lock().take(self.clock.now());
-            let Err(wait) = taken else { return };
-            self.clock.sleep(wait).await;
+    /// Sends a request, and counts it. The connection belongs to the host's own threads: where guests run, nothing waits
+    /// for sockets.
+    pub(super) async fn exchange(
+        self: &Arc<Self>,
+        exchange: Exchange,
+    ) -> (Result<Answer, Failure>, Option<Charge>) {
+        let access = self.clone();
+        let sent = async move { access.send(exchange).await };
+        match self.seams.spawn.task(sent).await {
+            Ok((answer, memory)) => (answer, Some(memory)),
+            Err(error) => {
+                let lost = Failure::unreadable(format!("the request was dropped: {error}"));
+                (Err(lost), None)
+            }
         }
     }
 
-    /// When an exchange that may take so long has to be over.
-    pub(super) fn deadline(&self, most: Duration) -> tokio::time::Instant {
-        self.clock.now() + most
+    async fn send(&self, exchange: Exchange) -> (Result<Answer, Failure>, Charge) {
+        let memory = AnswerMemory(Mutex::new(exchange.memory));
+        let (origin, method) = (
+            exchange.request.location().origin().to_string(),
+            exchange.request.method().to_owned(),
+        );
+        let answer = async {
+            let permitted = self.rules.permit(exchange.request)?;
+            let named = |name: &ObjectName| exchange.named.get(name);
+            let filled = permitted.fill(named, exchange.chosen.as_ref())?;
+            self.turn().await;
+            let terms = Terms {
+                deadline: self.seams.clock.now() + exchange.most,
+                memory: &memory,
+                tls: &exchange.tls,
+            };
+            let answer = self.client.send(permitted, filled, terms).await;
+            // Nothing else closes what is idle.
+            self.client.close_old();
+            answer
+        };
+        let answer = answer.await;
+        self.requests.note(&origin, &method, &code(&answer));
+        (answer, memory.0.into_inner())
+    }
+
+    /// Waits until the plugin may send one more request.
+    async fn turn(&self) {
+        loop {
+            let taken = self.bucket.lock().take(self.seams.clock.now());
+            let Err(wait) = taken else { return };
+            self.seams.clock.sleep(wait).await;
+        }
+    }
+}
+
+/// How a request ended: the status code, or the word of an error.
+pub(super) fn code(answer: &Result<Answer, Failure>) -> String {
+    match answer {
+        Ok(answer) => answer.status.to_string(),
+        Err(failure) => failure.error.label().to_owned(),
     }
 }

@@ -156,7 +156,7 @@ fn host_dependencies(
         times: Times::default(),
         grace: super::GRACE,
         failures: None,
-        http: Some(HttpMeans::new(seams.clock, Vec::new(), BTreeMap::new())),
+        http: Some(HttpMeans::new(seams, Vec::new(), BTreeMap::new())),
     })
 }
 

@@ -5,33 +5,28 @@ mod sources;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use windlass_egress::{Answer, CallBudget, Failure, Memory, RawRequest, Terms};
+use windlass_egress::{Answer, CallBudget, Failure, RawRequest};
 
 use super::{Call, WriteMode};
-use crate::memory::Charge;
 use crate::plugin::bindings::http::{Error, Header, Request, Response};
-use crate::plugin::http::HttpAccess;
+use crate::plugin::http::{Exchange, HttpAccess, code};
 
 /// No exchange takes longer: no call does.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// The answer of an exchange counts on the plugin's account before it is kept.
-struct AnswerMemory(Mutex<Charge>);
-
-impl Memory for AnswerMemory {
-    fn grow(&self, bytes: usize) -> bool {
-        self.0.lock().grow(bytes).is_ok()
-    }
-}
-
 impl Call {
     pub(crate) async fn fetch(&mut self, request: Request) -> Result<Response, Error> {
-        let (method, url) = (request.method.clone(), request.url.clone());
+        let what = format!("{} {}", request.method, origin_of(&request.url));
         let sent = self.fetch_answer(request).await;
         sent.map(response).map_err(|failure| {
             let reason = self.redactor.line(&failure.reason, 1 << 10);
-            self.remark(&format!("fetch {method} {}: {reason}", origin_of(&url)));
+            let line = format!("send {what}: {reason}");
+            if failure.error == windlass_egress::Error::Denied {
+                self.deny(&line);
+            } else if self.cluster.view.failed(&self.primary.key, &line) {
+                self.cluster.view.reported(&self.primary.key, &line);
+                self.remark(&format!("cannot {line}"));
+            }
             error(failure.error)
         })
     }
@@ -56,13 +51,9 @@ impl Call {
             body,
         };
         let checked = windlass_egress::Request::check(raw)?;
-        let permitted = access.rules.permit(checked);
-        let permitted = permitted.inspect_err(|failure| {
-            let what = format!("{}: add it to spec.http", failure.reason);
-            self.cluster.view.denied(&self.primary.key, &what);
-        })?;
+        let permitted = access.rules.permit(checked.clone())?;
         self.http_budget.take()?;
-        if !permitted.request().is_read() {
+        if !checked.is_read() {
             if self.cluster.writes == WriteMode::Captured {
                 self.undecided = true;
                 return Err(Failure::refused("it is not sent in a dry run"));
@@ -73,34 +64,28 @@ impl Call {
                 ));
             }
         }
-        let (tls, named, chosen) = self
-            .sources(permitted.rule(), credential.as_deref())
-            .await?;
-        let filled = permitted.fill(|name| named.get(name), chosen.as_ref())?;
-        let (origin, verb) = (
-            permitted.rule().origin.to_string(),
-            permitted.request().method().to_owned(),
-        );
-        let path = permitted.request().location().path().to_owned();
-        let _waits = self.waits();
-        access.turn().await;
-        let memory = AnswerMemory(Mutex::new(self.cluster.account.passing()));
+        let rule = permitted.rule();
+        let (tls, named, chosen) = self.sources(rule, credential.as_deref()).await?;
+        let (method, location) = (checked.method().to_owned(), checked.location());
+        let line = format!("{method} {}{}", location.origin(), location.path());
         let most = timeout_ms.map_or(LONGEST, |millis| Duration::from_millis(millis.into()));
-        let terms = Terms {
-            deadline: access.deadline(most.min(LONGEST)),
-            memory: &memory,
-            tls: &tls,
+        let exchange = Exchange {
+            request: checked,
+            named,
+            chosen,
+            tls,
+            most: most.min(LONGEST),
+            memory: self.cluster.account.passing(),
         };
-        let answer = access.client.send(permitted, filled, terms).await;
-        self.answer = memory.0.into_inner();
-        let code = match &answer {
-            Ok(answer) => answer.status.to_string(),
-            Err(failure) => failure.error.label().to_owned(),
-        };
-        access.requests.note(&origin, &verb, &code);
+        let waits = self.waits();
+        let (answer, memory) = access.exchange(exchange).await;
+        drop(waits);
+        if let Some(memory) = memory {
+            self.answer = memory;
+        }
         let line = self
             .redactor
-            .line(&format!("{verb} {origin}{path}: {code}"), 1 << 10);
+            .line(&format!("{line}: {}", code(&answer)), 1 << 10);
         self.cluster.view.sent(&self.primary.key, line);
         answer
     }
