@@ -52,7 +52,7 @@ pub use custom_metrics::{BUCKETS, CustomFamily, CustomMetrics, MetricKind, Numbe
 pub use describe::Describe;
 pub use description::{Description, Finalizes, Need, PrimaryWatch};
 pub use engine::{SLICE, SLOTS};
-pub use http::{HttpAccess, HttpMeans, HttpRequests};
+pub use http::{HttpAccess, HttpMeans, HttpRequests, StandIn};
 pub use load::LoadError;
 pub(crate) use outcome::is_own_time;
 pub use outcome::{CallError, CallFailure, Called};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! fixture ─> given ─> world (API server) <─ host: one pass ─> what came of it ─> compare ─> report
-//!                                                └─ again, with each write failing once
+//!                                                └─ again, with each write and request failing once
 //! ```
 //! - The SDKs run the same files without a host: what is proved there in milliseconds is proved here of what is
 //!   shipped.
@@ -11,6 +11,7 @@ mod compare;
 mod fixture;
 mod flags;
 mod generated;
+mod http;
 mod report;
 mod run;
 mod title;

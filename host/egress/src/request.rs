@@ -103,6 +103,16 @@ impl Request {
         &self.location
     }
 
+    /// What the guest set, by lower-case name.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// Empty for none.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
     /// Whether it promises to change nothing: `GET` or `HEAD`.
     pub fn is_read(&self) -> bool {
         matches!(self.method, Method::GET | Method::HEAD)

@@ -24,11 +24,34 @@ use crate::seams::{Clock, Seams};
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("windlass/", env!("CARGO_PKG_VERSION")));
 
+/// Answers in the place of all servers, as those of a fixture. It is asked once the document allows a request and its
+/// headers are filled.
+pub trait StandIn: Send + Sync {
+    /// What comes of a request.
+    ///
+    /// # Errors
+    /// There is no answer.
+    fn answer(&self, request: &Request) -> Result<Answer, Failure>;
+}
+
 /// What all plugins of a host send HTTP requests by. Clones are the same.
 #[derive(Clone)]
 pub struct HttpMeans {
-    settings: Settings,
+    servers: Servers,
     seams: Seams,
+}
+
+/// Who answers.
+#[derive(Clone)]
+enum Servers {
+    Network(Settings),
+    StandIn(Arc<dyn StandIn>),
+}
+
+/// How one plugin reaches them.
+enum Connections {
+    Network(Client),
+    StandIn(Arc<dyn StandIn>),
 }
 
 impl HttpMeans {
@@ -42,7 +65,7 @@ impl HttpMeans {
         let servers = Forbidden::default();
         servers.replace(Vec::new(), forbidden);
         Self {
-            settings: Settings {
+            servers: Servers::Network(Settings {
                 roots: Arc::new(roots),
                 forbidden: Arc::new(servers),
                 resolver: Arc::new(SystemResolver::default()),
@@ -50,7 +73,15 @@ impl HttpMeans {
                 clock: Arc::new(seams.clock),
                 local,
                 user_agent: AGENT,
-            },
+            }),
+            seams: seams.clone(),
+        }
+    }
+
+    /// Nothing goes to the network: `stand_in` answers.
+    pub fn answered_by(stand_in: Arc<dyn StandIn>, seams: &Seams) -> Self {
+        Self {
+            servers: Servers::StandIn(stand_in),
             seams: seams.clone(),
         }
     }
@@ -69,7 +100,7 @@ impl windlass_egress::Clock for Clock {
 /// What one plugin may send, and by what. It shares no connection with others.
 pub struct HttpAccess {
     pub(super) rules: Rules,
-    client: Client,
+    connections: Connections,
     bucket: Mutex<RequestBucket>,
     seams: Seams,
     requests: HttpRequests,
@@ -105,7 +136,10 @@ impl HttpAccess {
     pub fn new(means: &HttpMeans, rules: Rules, requests: HttpRequests) -> Self {
         Self {
             rules,
-            client: Client::new(means.settings.clone()),
+            connections: match &means.servers {
+                Servers::Network(settings) => Connections::Network(Client::new(settings.clone())),
+                Servers::StandIn(stand_in) => Connections::StandIn(stand_in.clone()),
+            },
             bucket: Mutex::new(RequestBucket::full(means.seams.clock.now())),
             seams: means.seams.clone(),
             requests,
@@ -139,15 +173,19 @@ impl HttpAccess {
             let permitted = self.rules.permit(exchange.request)?;
             let named = |name: &ObjectName| exchange.named.get(name);
             let filled = permitted.fill(named, exchange.chosen.as_ref())?;
+            let client = match &self.connections {
+                Connections::Network(client) => client,
+                Connections::StandIn(stand_in) => return stand_in.answer(permitted.request()),
+            };
             self.turn().await;
             let terms = Terms {
                 deadline: self.seams.clock.now() + exchange.most,
                 memory: &memory,
                 tls: &exchange.tls,
             };
-            let answer = self.client.send(permitted, filled, terms).await;
+            let answer = client.send(permitted, filled, terms).await;
             // Nothing else closes what is idle.
-            self.client.close_old();
+            client.close_old();
             answer
         };
         let answer = answer.await;

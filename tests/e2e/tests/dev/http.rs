@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Output;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -17,6 +18,8 @@ use parking_lot::Mutex;
 use tempfile::TempDir;
 use windlass_e2e::{DEADLINE, Dev, eventually, windlass_alone, workspace};
 use windlass_sandbox_tests::guests::guest;
+
+use super::fixtures::{said, test};
 
 /// What the server holds and was sent.
 #[derive(Default)]
@@ -301,6 +304,72 @@ fn mistakes_in_the_rules_are_told_with_their_place_and_the_nearest_word() -> Res
             errors.contains(place) && errors.contains(word),
             "{http}: {errors}"
         );
+    }
+    Ok(())
+}
+
+/// A life of a Greeting whose servers are written in the fixture.
+fn fixture(http: &str) -> String {
+    format!(
+        "given:
+  objects:
+    - {{ apiVersion: v1, kind: Secret, metadata: {{ name: api }}, stringData: {{ token: s3cret-t0ken }} }}
+    - apiVersion: examples.windlass.dev/v1
+      kind: Greeting
+      metadata: {{ name: ada, uid: 6f1c2b5e-0000-4000-8000-00000000ada0, finalizers: [windlass.dev/courier] }}
+      spec: {{ name: Ada }}
+  http: [{http}]
+when: {{ reconcile: Greeting/default/ada }}
+---
+given: {{ removals: [Greeting/default/ada] }}
+when: {{ finalize: Greeting/default/ada }}
+"
+    )
+}
+
+/// Runs such a fixture; its text afterwards, and what was said.
+fn tested(http: &str, arguments: &[&str]) -> Result<(String, Output)> {
+    let home = project("{}", &format!("  http:\n{ALLOW}"))?;
+    let path = home.path().join("tests/ada.yaml");
+    fs::create_dir(home.path().join("tests"))?;
+    fs::write(&path, fixture(http))?;
+    let output = test(home.path(), arguments)?;
+    Ok((fs::read_to_string(&path)?, output))
+}
+
+#[test]
+fn a_fixture_plays_the_servers_and_each_request_fails_once() -> Result<()> {
+    let (text, output) = tested(
+        "{ store: https://api.example.com }",
+        &["--update", "-o", "json"],
+    )?;
+    ensure!(output.status.success(), "{}", said(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    // The record, the status and the record's end, each in two ways.
+    assert_eq!(report["cases"][0]["failingWrites"], 6, "{report:#}");
+    let line = "https://api.example.com/records/default.ada";
+    for want in [
+        format!("  http:\n  - request: PUT {line}\n    body: Ada\n"),
+        format!("  http:\n  - request: DELETE {line}\n"),
+        "    text: 201 Ada\n".to_owned(),
+    ] {
+        ensure!(text.contains(&want), "{want}: {text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_request_that_the_fixture_does_not_answer_is_named() -> Result<()> {
+    let line = "PUT https://api.example.com/records/default.ada";
+    let once = format!("{{ request: {line}, respond: {{ status: 201 }}, times: 1 }}");
+    let gone = "{ request: DELETE https://api.example.com/records/default.ada, respond: {} }";
+    let once = format!("{once}, {gone}");
+    let asked = format!("nothing answers `{line}`: add a row to given.http");
+    let again = format!("after `{line}` failed once, another pass: {asked}");
+    for (http, want) in [("", &asked), (&*once, &again)] {
+        let (_, output) = tested(http, &["--update"])?;
+        let said = said(&output);
+        ensure!(!output.status.success() && said.contains(want), "{said}");
     }
     Ok(())
 }
