@@ -160,7 +160,7 @@ fn announce(targets: &[Target], host: &str, page: &str, cluster: &ClusterFlags) 
 }
 
 /// The folder for what belongs to a target, and is nobody's to keep.
-fn own_folder(target: &Target) -> anyhow::Result<PathBuf> {
+pub(crate) fn own_folder(target: &Target) -> anyhow::Result<PathBuf> {
     let folder = within(target.folder(), Path::new(".windlass"));
     std::fs::create_dir_all(&folder)
         .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"))

@@ -7,6 +7,8 @@
 //! - The SDKs run the same files without a host: what is proved there in milliseconds is proved here of what is
 //!   shipped.
 
+mod admits;
+mod chaos;
 mod compare;
 mod fixture;
 mod flags;
@@ -24,19 +26,18 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use serde_json::Map;
 use tokio::sync::Mutex;
 
 pub use flags::TestFlags;
 
 use crate::dev::inputs::{Held, saved};
-use crate::dev::target::{Target, Version};
+use crate::dev::target::Target;
 use crate::project::objects::objects;
 use crate::project::{Failed, Maker};
 use compare::differing;
 use fixture::{Answer, Fixture, read};
 use report::{Case, Failure, Report, failure};
-use run::{Runner, SEED};
+use run::Runner;
 use update::{missed, updated};
 use windlass_host::digest::{Digest, digest};
 use windlass_host::error::Chain;
@@ -46,7 +47,6 @@ use windlass_host::screen::{Tone, print_status};
 use windlass_host::seams::{Clock, ManualWallClock, Rng, Seams};
 use windlass_host::source::{change_text, text_of};
 use windlass_host::telemetry;
-use world::World;
 
 /// Where a project has its fixtures.
 const FOLDER: &str = "tests";
@@ -132,20 +132,17 @@ impl TestSession {
     async fn once(&self) -> anyhow::Result<()> {
         let began = self.seams.clock.now();
         // Before anything is built: without one there is nothing to build for.
-        let paths = self.fixtures()?;
+        let paths = if self.flags.chaos {
+            Vec::new()
+        } else {
+            self.fixtures()?
+        };
         let runner = self.runner().await?;
-        let width = paths.iter().map(|path| path.display().to_string().len());
-        let width = width.max().unwrap_or_default();
-        let mut cases = Vec::new();
-        for path in paths {
-            let began = self.seams.clock.now();
-            let mut case = self.tried(&runner, &path).await?;
-            case.took_ms = millis(self.seams.clock.now() - began);
-            if self.flags.output == OutputFormat::Text {
-                anstream::stdout().write_all(case.text(width).as_bytes())?;
-            }
-            cases.push(case);
-        }
+        let cases = if self.flags.chaos {
+            self.chaos(&runner).await?
+        } else {
+            self.all_tried(&runner, paths).await?
+        };
         let failed = cases
             .iter()
             .filter(|case| !case.failures.is_empty())
@@ -176,6 +173,23 @@ impl TestSession {
             bail!("{failed} of {} failed{hint}", report.cases.len());
         }
         Ok(())
+    }
+
+    /// Runs each fixture, and says what came of it.
+    async fn all_tried(&self, runner: &Runner, paths: Vec<PathBuf>) -> anyhow::Result<Vec<Case>> {
+        let width = paths.iter().map(|path| path.display().to_string().len());
+        let width = width.max().unwrap_or_default();
+        let mut cases = Vec::new();
+        for path in paths {
+            let began = self.seams.clock.now();
+            let mut case = self.tried(runner, &path).await?;
+            case.took_ms = millis(self.seams.clock.now() - began);
+            if self.flags.output == OutputFormat::Text {
+                anstream::stdout().write_all(case.text(width).as_bytes())?;
+            }
+            cases.push(case);
+        }
+        Ok(cases)
     }
 
     /// What the plugin is now.
@@ -229,6 +243,7 @@ impl TestSession {
             file: path.display().to_string(),
             steps: 0,
             failing_writes: 0,
+            chaos_runs: 0,
             took_ms: 0,
             failures: Vec::new(),
             updated: false,
@@ -367,22 +382,4 @@ impl TestSession {
 
 fn millis(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-impl Runner {
-    /// Whether a host would run the plugin at all.
-    async fn admits(&self) -> anyhow::Result<()> {
-        let world =
-            World::new(self.wall_clock, &self.definitions, SEED).map_err(anyhow::Error::msg)?;
-        let wired = self.host(&world);
-        let admitted = self.admitted(&wired, &Map::new()).await;
-        admitted.map(drop).map_err(anyhow::Error::msg)
-    }
-
-    /// What a component alone is: its own name, grants for what it asks for, and the kinds that it carries.
-    async fn asked(&self, target: &Target, made: crate::project::Made) -> anyhow::Result<Version> {
-        let world = World::new(self.wall_clock, &[], SEED).map_err(anyhow::Error::msg)?;
-        let wired = self.host(&world);
-        target.version(made, &wired.host).await
-    }
 }

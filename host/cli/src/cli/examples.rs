@@ -63,7 +63,10 @@ windlass test
 windlass test --update
 
 # One fixture, and again when a file is saved
-windlass test -f tests/created.yaml --watch",
+windlass test -f tests/created.yaml --watch
+
+# A thousand runs of whole hosts with faults
+windlass test --chaos --runs 1000",
     ),
     (
         "doctor",

@@ -3,6 +3,7 @@
 
 mod bad;
 mod carried;
+mod chaos;
 mod endless;
 mod failing_writes;
 mod fixtures;
