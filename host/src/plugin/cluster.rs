@@ -22,12 +22,12 @@ mod read;
 mod remarks;
 mod retry;
 mod set;
+mod state;
 #[cfg(test)]
 mod tests;
 mod throttle;
 mod write;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,6 +57,7 @@ pub use access::AccessMeans;
 use captured::Captured;
 pub use captured::{CapturedWrite, CapturedWrites};
 pub use check::owned_by;
+use state::{CallState, SeenVersion};
 
 /// What all calls of one plugin share.
 pub struct ClusterAccess {
@@ -134,25 +135,14 @@ pub struct Call {
     primary: Primary,
     /// How many requests it may make.
     api_calls: u32,
-    requests: u32,
-    /// How many of those were the host's own, to know what it must before a write.
-    lookups: u32,
-    /// What the call has read or written, so that it meets the same object again.
-    seen: HashMap<(Resource, Key), SeenVersion>,
-    /// What the call remembers takes so much.
-    memory: Charge,
+    state: CallState,
     /// The last answer takes so much.
     answer: Charge,
-    /// Whether it was refused memory.
-    exceeded: bool,
-    slow_down: Option<Duration>,
     wake_at: Option<Timestamp>,
     /// What it may still send over HTTP.
     http_budget: CallBudget,
     /// Whether it has asked for what a dry run cannot do.
     undecided: bool,
-    /// How many more lines the host writes about the call.
-    remarks_left: u32,
     captured: Captured,
     /// Whether it has applied its set.
     set_applied: bool,
@@ -165,13 +155,6 @@ pub struct Call {
     waited: Option<Waited>,
     /// Hides the Secrets that the call sees in what people are told of it.
     redactor: Redactor,
-}
-
-#[derive(Clone, Debug)]
-struct SeenVersion {
-    uid: String,
-    /// The version, if the store answered.
-    stored_version: Option<String>,
 }
 
 /// What a call did in the cluster.
@@ -201,28 +184,17 @@ impl Call {
     /// A call about `primary`: what it reads counts from now on.
     pub fn new(cluster: Arc<ClusterAccess>, primary: Primary) -> Self {
         cluster.view.begins(&primary.key);
-        let own = (primary.resource.clone(), primary.key.clone());
-        let seen = SeenVersion {
-            uid: primary.uid.clone(),
-            stored_version: None,
-        };
         Self {
             custom_metrics: cluster.custom_metrics.now(),
-            memory: cluster.account.passing(),
+            state: CallState::of(&primary, cluster.account.passing()),
             answer: cluster.account.passing(),
-            exceeded: false,
             rng: chance(&cluster, &primary),
             cluster,
             primary,
             api_calls: Limits::default().api_calls,
-            requests: 0,
-            lookups: 0,
-            seen: HashMap::from([(own, seen)]),
-            slow_down: None,
             wake_at: None,
             http_budget: fetch::budget(),
             undecided: false,
-            remarks_left: remarks::MOST,
             captured: Captured::default(),
             set_applied: false,
             recorder: None,
@@ -274,9 +246,10 @@ impl Call {
 
     /// What the call has done so far.
     pub fn traffic(&self) -> Traffic {
+        let state = self.state.lock();
         Traffic {
-            requests: self.requests,
-            slow_down: self.slow_down,
+            requests: state.requests,
+            slow_down: state.slow_down,
             wake_at: self.wake_at,
         }
     }
@@ -298,15 +271,18 @@ impl Call {
             return Err(self.deny(&format!("touch {kind} of {api_version}: add it to grants")));
         }
         self.check_requests()?;
+        self.state.lock().requests += 1;
         self.throttle().await;
         let waits = self.waits();
         let found = self.cluster.discovery.by_kind(api_version, kind).await;
         drop(waits);
-        // What is found is remembered. What is not counts, since nothing keeps a guest from making
-        // up the next one.
-        self.requests += u32::from(!matches!(found, Ok(Some(_))));
         match found {
-            Ok(Some(resource)) => Ok(resource),
+            // What is found is remembered. What is not counts, since nothing keeps a guest from making
+            // up the next one.
+            Ok(Some(resource)) => {
+                self.state.lock().requests -= 1;
+                Ok(resource)
+            }
             Ok(None) => {
                 self.remark(&format!(
                     "the cluster does not serve {kind} of {api_version}"
@@ -365,13 +341,13 @@ impl Call {
             uid: object.metadata.uid.to_string(),
             stored_version: version,
         };
-        self.seen
-            .insert((target.resource.clone(), target.key.clone()), seen);
+        let name = (target.resource.clone(), target.key.clone());
+        self.state.lock().seen.insert(name, seen);
     }
 
-    fn seen_version(&self, target: &Target) -> Option<&SeenVersion> {
-        self.seen
-            .get(&(target.resource.clone(), target.key.clone()))
+    fn seen_version(&self, target: &Target) -> Option<SeenVersion> {
+        let name = (target.resource.clone(), target.key.clone());
+        self.state.lock().seen.get(&name).cloned()
     }
 
     /// The object as the guest may see it.

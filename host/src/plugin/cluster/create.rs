@@ -160,7 +160,7 @@ impl Call {
         if self.cluster.writes == WriteMode::Captured {
             return self.capture_post(&target, object).await;
         }
-        let seen = self.seen_version(&target).map(|seen| seen.uid.clone());
+        let seen = self.seen_version(&target).map(|seen| seen.uid);
         let body = about(object, seen);
         let request = Request::json(Method::POST, uri(&target, Some(&subresource))?, &body);
         let answer = self

@@ -79,8 +79,8 @@ impl Call {
                 outcome => outcome?,
             },
         };
-        self.seen
-            .remove(&(target.resource.clone(), target.key.clone()));
+        let name = (target.resource.clone(), target.key.clone());
+        self.state.lock().seen.remove(&name);
         // A Status says that it is gone; the object itself, that it waits for its finalizers.
         match answer {
             Some(object) if *object.metadata.uid == *meant.uid => write.going(&object),
@@ -103,7 +103,7 @@ impl Call {
         if let Some(uid) = &options.uid {
             return Ok(of(uid, version));
         }
-        if let Some(seen) = self.seen_version(target).cloned() {
+        if let Some(seen) = self.seen_version(target) {
             return Ok(of(&seen.uid, version.or(seen.stored_version)));
         }
         // Unseen: what is there now is what is meant. What the store holds mostly is, and costs no request.

@@ -47,7 +47,7 @@ impl Call {
         self.permit(&["get"], &target, None).ok()?;
         // Its names become part of the Event's path and name.
         uri(&target, None).ok()?;
-        let uid = self.seen_version(&target).map(|seen| seen.uid.clone());
+        let uid = self.seen_version(&target).map(|seen| seen.uid);
         Some(Regarding {
             api_version: target.resource.api_version(),
             kind: target.resource.kind,

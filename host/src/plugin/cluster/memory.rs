@@ -36,14 +36,15 @@ impl Call {
 
     /// Makes room for one more object that the call meets, until it ends.
     pub(super) fn remember_one(&mut self) -> Result<(), Error> {
-        let grown = self.memory.grow(MET);
+        let grown = self.state.lock().memory.grow(MET);
         grown.map_err(|exceeded| self.exceeded(exceeded))
     }
 
     /// Logs what the plugin has no room for, once a call, and what would change that.
     pub(super) fn exceeded(&mut self, exceeded: Exceeded) -> Error {
         let text = exceeded.to_string();
-        if !std::mem::replace(&mut self.exceeded, true) {
+        let is_known = std::mem::replace(&mut self.state.lock().exceeded, true);
+        if !is_known {
             let (plugin, object) = (&*self.cluster.plugin, self.primary.to_string());
             tracing::warn!(plugin, object, "memory limit: {text}");
         }

@@ -87,7 +87,7 @@ impl Call {
         let manager = self.author(target, &serde_json::Map::new())?;
         let parameters = form().append_pair("fieldManager", &manager).finish();
         let uri = format!("{}?{parameters}", uri(target, subresource)?);
-        let seen = self.seen_version(target).map(|seen| seen.uid.clone());
+        let seen = self.seen_version(target).map(|seen| seen.uid);
         let version = patch.version().map(str::to_owned);
         let repeat = match &version {
             // The guest compares and swaps: it decides what comes next.

@@ -29,7 +29,7 @@ impl Call {
             return Ok(());
         }
         self.check_requests()?;
-        self.requests += 1;
+        self.state.lock().requests += 1;
         self.throttle().await;
         let _waits = self.waits();
         let api = self.cluster.api.clone();

@@ -35,14 +35,16 @@ impl Call {
 
     /// Whether one more line may be written: a guest can repeat what it may not do without end.
     pub(super) fn may_remark(&mut self) -> bool {
-        let left = self.remarks_left;
-        self.remarks_left = left.saturating_sub(1);
+        let mut state = self.state.lock();
+        let left = state.remarks_left;
+        state.remarks_left = left.saturating_sub(1);
+        drop(state);
         left > 0 && self.may_log()
     }
 
     /// Logs a failed request, and gives the guest its part of the news.
     pub(super) fn failed(&mut self, doing: &str, error: &ApiError) -> Error {
-        self.slow_down = self.slow_down.max(error.slow_down());
+        self.slow_down(error);
         let (plugin, object) = (self.cluster.plugin.clone(), self.primary.to_string());
         let plugin = &*plugin;
         let text = self.redactor.line(&error.to_string(), WORDS);

@@ -116,19 +116,19 @@ impl Call {
                 Err(error) => error,
             };
             perhaps_done |= fate(&error) == Fate::Unclear;
-            self.slow_down = self.slow_down.max(error.slow_down());
+            self.slow_down(&error);
             let may = clock.now() - began < PATIENCE && self.may_request();
-            match wait(&error, repeat, repeats).filter(|_| may) {
-                Some(wait) => {
-                    let _waits = self.waits();
-                    self.cluster.api.pause(wait).await;
-                }
-                None => {
-                    return Err(Failed {
-                        error,
-                        perhaps_done,
-                    });
-                }
+            let wait = wait(&error, repeat, repeats).filter(|_| may);
+            if let Some(wait) = wait {
+                let _waits = self.waits();
+                self.cluster.api.pause(wait).await;
+            }
+            // Another branch may have made the last request meanwhile.
+            if wait.is_none() || !self.may_request() {
+                return Err(Failed {
+                    error,
+                    perhaps_done,
+                });
             }
             repeats += 1;
         }

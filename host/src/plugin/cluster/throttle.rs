@@ -71,7 +71,7 @@ impl Call {
 
     /// Sends a request when the plugin may: every request of a guest but a look-up goes through here.
     pub(super) async fn request(&mut self, request: Request) -> Result<Box<RawValue>, ApiError> {
-        self.requests += 1;
+        self.state.lock().requests += 1;
         self.throttle().await;
         self.answer.set(0);
         // A list says how long its answer may be, and has made room for it.
@@ -104,7 +104,7 @@ impl Call {
         request: Request,
     ) -> Result<Box<RawValue>, Error> {
         self.check_requests()?;
-        self.lookups += 1;
+        self.state.lock().lookups += 1;
         let answer = self.request(request).await;
         answer.map_err(|error| self.failed(doing, &error))
     }
@@ -142,7 +142,20 @@ impl Call {
 
     /// Whether the call may make one more request.
     pub(super) fn may_request(&self) -> bool {
-        counted(self.requests, self.lookups) < self.api_calls
+        self.requests_left() > 0
+    }
+
+    /// How many more requests the call may make.
+    pub(super) fn requests_left(&self) -> u32 {
+        let state = self.state.lock();
+        let made = counted(state.requests, state.lookups);
+        self.api_calls.saturating_sub(made)
+    }
+
+    /// The API server may have asked the plugin to wait.
+    pub(super) fn slow_down(&self, error: &ApiError) {
+        let mut state = self.state.lock();
+        state.slow_down = state.slow_down.max(error.slow_down());
     }
 
     /// Whether the plugin may have one more line in the log, of no great length.

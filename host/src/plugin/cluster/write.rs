@@ -240,10 +240,7 @@ impl Call {
         match meant {
             ApplyTarget::New => with_no_version(object),
             ApplyTarget::This(uid) => with_uid(object, Some(uid)),
-            ApplyTarget::Any => with_uid(
-                object,
-                self.seen_version(target).map(|seen| seen.uid.clone()),
-            ),
+            ApplyTarget::Any => with_uid(object, self.seen_version(target).map(|seen| seen.uid)),
         }
     }
 
@@ -251,7 +248,7 @@ impl Call {
     fn unchanged(&self, target: &Target, slot: &FieldOwner, intent: &[u8; 32]) -> Option<Object> {
         let view = &self.cluster.view;
         let held = view.still_applied(&target.resource, &target.key, slot, intent)?;
-        let same = |seen: &SeenVersion| *seen.uid == *held.metadata.uid;
+        let same = |seen: SeenVersion| *seen.uid == *held.metadata.uid;
         self.seen_version(target).is_none_or(same).then_some(held)
     }
 

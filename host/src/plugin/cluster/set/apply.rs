@@ -35,7 +35,7 @@ impl Call {
             .and_then(|metadata| metadata.get("uid")?.as_str())
             .map(str::to_owned);
         // Only this one, if the guest names one, or has read one.
-        let expected = said.or_else(|| self.seen_version(target).map(|seen| seen.uid.clone()));
+        let expected = said.or_else(|| self.seen_version(target).map(|seen| seen.uid));
         let mut there = self.look(target).await?;
         let mut last = Error::conflict("others keep changing the object");
         for _ in 0..=RACES {

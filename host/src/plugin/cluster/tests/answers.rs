@@ -88,7 +88,7 @@ async fn what_no_line_was_left_for_is_logged_in_the_next_call() {
     // In a call that may write so many lines: what is news after it.
     for (lines, is_news) in [(0, true), (3, false)] {
         let mut call = world.call().await;
-        call.remarks_left = lines;
+        call.state.lock().remarks_left = lines;
         call.deny("get pods");
         for error in &refused {
             call.failed("do it", error);

@@ -1,0 +1,65 @@
+//! What a call has used and met so far. Its branches share that.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::{Primary, remarks};
+use crate::api::Resource;
+use crate::memory::Charge;
+use crate::object::Key;
+
+/// The state of a call. Clones are the same.
+#[derive(Clone)]
+pub(super) struct CallState(Arc<Mutex<SharedState>>);
+
+/// What a call has used and met.
+pub(super) struct SharedState {
+    pub(super) requests: u32,
+    /// How many of those were the host's own, to know what it must before a write.
+    pub(super) lookups: u32,
+    /// What the call has read or written, so that it meets the same object again.
+    pub(super) seen: HashMap<(Resource, Key), SeenVersion>,
+    /// What the call remembers takes so much.
+    pub(super) memory: Charge,
+    /// Whether it was refused memory.
+    pub(super) exceeded: bool,
+    pub(super) slow_down: Option<Duration>,
+    /// How many more lines the host writes about the call.
+    pub(super) remarks_left: u32,
+}
+
+/// A version of an object that a call has met.
+#[derive(Clone, Debug)]
+pub(super) struct SeenVersion {
+    pub(super) uid: String,
+    /// The version, if the store answered.
+    pub(super) stored_version: Option<String>,
+}
+
+impl CallState {
+    /// Of a call about `primary` that has done nothing yet. What it remembers counts on `memory`.
+    pub(super) fn of(primary: &Primary, memory: Charge) -> Self {
+        let own = (primary.resource.clone(), primary.key.clone());
+        let seen = SeenVersion {
+            uid: primary.uid.clone(),
+            stored_version: None,
+        };
+        Self(Arc::new(Mutex::new(SharedState {
+            requests: 0,
+            lookups: 0,
+            seen: HashMap::from([(own, seen)]),
+            memory,
+            exceeded: false,
+            slow_down: None,
+            remarks_left: remarks::MOST,
+        })))
+    }
+
+    /// Nothing is waited for while it is locked.
+    pub(super) fn lock(&self) -> MutexGuard<'_, SharedState> {
+        self.0.lock()
+    }
+}
