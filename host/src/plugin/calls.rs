@@ -44,6 +44,14 @@ impl<T> Ending for Result<T, http::Error> {
     }
 }
 
+/// Of many objects, the first error.
+impl<T> Ending for Vec<Result<T, Error>> {
+    fn word(&self) -> &'static str {
+        let failed = self.iter().find_map(|answer| answer.as_ref().err());
+        failed.map_or("ok", Error::word)
+    }
+}
+
 /// Of a set, its first error.
 impl<T> Ending for Result<T, Vec<SetError>> {
     fn word(&self) -> &'static str {

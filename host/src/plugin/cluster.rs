@@ -7,6 +7,7 @@
 
 mod access;
 mod answer;
+mod bulk;
 mod captured;
 mod check;
 mod children;

@@ -19,10 +19,11 @@ use serde_json::Value;
 pub(super) use answer::Recordable;
 pub use answer::{RecordedError, RecordedStatus, Reply};
 pub(super) use changes::{
-    Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, PatchObject, Publish,
+    Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteMany,
+    PatchObject, Publish,
 };
 pub(super) use http::Fetch;
-pub(super) use owners::{Adopt, Disown, Hold, Protect, Release};
+pub(super) use owners::{Adopt, Disown, Hold, Protect, Release, ReleaseMany};
 pub(super) use reads::{Get, List, ListChildren};
 pub(super) use words::JsonText;
 
@@ -77,10 +78,14 @@ pub enum Assumed {
     ReadBefore(&'static str),
     /// Nothing.
     Nothing,
+    /// Each of the objects in this part of what the guest gave.
+    EachGiven(&'static str),
+    /// Nothing for each of the objects in this part of what the guest gave.
+    NothingForEach(&'static str),
 }
 
 /// All imports, in the contract's order.
-pub const IMPORTS: [ImportInfo; 17] = [
+pub const IMPORTS: [ImportInfo; 20] = [
     Get::ABOUT,
     List::ABOUT,
     ListChildren::ABOUT,
@@ -91,11 +96,14 @@ pub const IMPORTS: [ImportInfo; 17] = [
     Disown::ABOUT,
     Hold::ABOUT,
     Release::ABOUT,
+    ReleaseMany::ABOUT,
     Protect::ABOUT,
     Create::ABOUT,
+    CreateMany::ABOUT,
     CreateSubresource::ABOUT,
     PatchObject::ABOUT,
     Delete::ABOUT,
+    DeleteMany::ABOUT,
     Publish::ABOUT,
     Fetch::ABOUT,
 ];

@@ -183,7 +183,13 @@ fn call(primary: &Primary, random: &mut Random) {
             let set = [object(&target, random), object(&target, random)];
             drop(cluster::apply_set(&set));
         }
-        5 => drop(cluster::create(&object(&target, random))),
+        5 => {
+            drop(cluster::create(&object(&target, random)));
+            let many: Vec<String> = (0..random.below(6))
+                .map(|_| object(&target, random))
+                .collect();
+            drop(cluster::create_many(&many));
+        }
         6 => {
             let object = object(&target, random);
             drop(cluster::create_subresource(&target, subresource, &object));
@@ -211,7 +217,14 @@ fn call(primary: &Primary, random: &mut Random) {
                 &patch,
             ));
         }
-        9 => drop(cluster::delete(&target, &delete_options(random))),
+        9 => {
+            drop(cluster::delete(&target, &delete_options(random)));
+            let many = [
+                (target.clone(), delete_options(random)),
+                (target, delete_options(random)),
+            ];
+            drop(cluster::delete_many(&many));
+        }
         10 => publish(&target, random),
         11 => measure(random),
         12 => {
@@ -246,6 +259,8 @@ fn call(primary: &Primary, random: &mut Random) {
             drop(cluster::hold(&target, uid, finalizer));
             drop(cluster::release(&target, uid, finalizer));
             drop(cluster::protect());
+            let targets = [(target.clone(), uid.to_owned()), (target, String::new())];
+            drop(cluster::release_many(&targets, finalizer));
         }
         16 => {
             let header = http::Header {

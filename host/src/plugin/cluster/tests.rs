@@ -3,6 +3,7 @@
 mod answers;
 mod applied;
 mod arbitrary;
+mod bulk;
 mod children;
 mod create;
 mod denied;

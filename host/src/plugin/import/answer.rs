@@ -186,6 +186,58 @@ impl<T: RecordablePart> Recordable for Result<T, Error> {
     }
 }
 
+/// The answer to one of many objects, as it is recorded.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum RecordedItem {
+    Ok(Value),
+    Error(RecordedError),
+}
+
+/// What is noted for many objects that were all dealt with, of which these are the answers.
+pub(in crate::plugin) fn all_done(answers: Vec<Value>) -> Value {
+    items(answers.into_iter().map(RecordedItem::Ok))
+}
+
+fn items(items: impl Iterator<Item = RecordedItem>) -> Value {
+    // It cannot fail: all keys are texts.
+    let items = items.map(|item| serde_json::to_value(item).unwrap_or_default());
+    items.collect()
+}
+
+impl<T: RecordablePart> Recordable for Vec<Result<T, Error>> {
+    fn reply(&self) -> Reply {
+        Reply::Ok(items(self.iter().map(|answer| match answer {
+            Ok(part) => RecordedItem::Ok(part.to_json()),
+            Err(error) => RecordedItem::Error(RecordedError::of(None, error)),
+        })))
+    }
+
+    fn bytes(&self) -> usize {
+        let answers = self.iter();
+        answers.map(|answer| Recordable::bytes(answer) + 32).sum()
+    }
+
+    fn objects(&self, each: &mut dyn FnMut(&str)) {
+        self.iter()
+            .for_each(|answer| Recordable::objects(answer, each));
+    }
+
+    fn from_reply(reply: Reply) -> Option<Self> {
+        let answers: Vec<RecordedItem> = match reply {
+            Reply::Ok(value) => serde_json::from_value(value).ok()?,
+            Reply::Errors(errors) => errors.into_iter().map(RecordedItem::Error).collect(),
+        };
+        let answers = answers.into_iter().map(|answer| {
+            Some(match answer {
+                RecordedItem::Ok(value) => Ok(T::from_json(value)?),
+                RecordedItem::Error(error) => Err(error.error()?),
+            })
+        });
+        answers.collect()
+    }
+}
+
 impl<T: RecordablePart> Recordable for Result<T, Vec<SetError>> {
     fn reply(&self) -> Reply {
         match self {
@@ -262,6 +314,14 @@ mod tests {
             let back = Result::<String, Error>::from_reply(again(reply.clone()));
             assert_eq!(back.map(|back| back.reply()), Some(reply));
         }
+        let many = vec![Ok("{\"a\":1}".to_owned()), Err(Error::Gone)];
+        let Reply::Ok(noted) = many.reply() else {
+            panic!("it is not an error as a whole")
+        };
+        let want = serde_json::json!([{ "ok": { "a": 1 } }, { "error": { "code": "gone" } }]);
+        assert_eq!(noted, want);
+        let back = Vec::<Result<String, Error>>::from_reply(again(Reply::Ok(noted)));
+        assert_eq!(back.map(|back| back.reply()), Some(many.reply()));
         let list = Ok::<_, Error>(vec!["{\"a\":1}".to_owned(), "no JSON".to_owned()]);
         let back = Result::<Vec<String>, Error>::from_reply(again(list.reply()));
         assert!(matches!(&back, Some(Ok(items)) if *items == ["{\"a\":1}", "no JSON"]));

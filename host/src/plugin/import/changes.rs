@@ -186,6 +186,68 @@ impl Import for Delete {
     }
 }
 
+/// `create-many`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::plugin) struct CreateMany {
+    pub(in crate::plugin) objects: Vec<JsonText>,
+}
+
+impl From<Vec<String>> for CreateMany {
+    fn from(objects: Vec<String>) -> Self {
+        Self {
+            objects: objects.into_iter().map(JsonText).collect(),
+        }
+    }
+}
+
+impl Import for CreateMany {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "create-many",
+        interface: "cluster",
+        verbs: "`create`",
+        effect: Effect::Write(Assumed::EachGiven("objects")),
+    };
+    type Answer = Vec<Result<String, Error>>;
+
+    fn bytes(&self) -> usize {
+        let objects = self.objects.iter();
+        32 + objects.map(|object| object.0.len() + 32).sum::<usize>()
+    }
+}
+
+/// `delete-many`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::plugin) struct DeleteMany {
+    pub(in crate::plugin) targets: Vec<Delete>,
+}
+
+impl From<Vec<(ObjectRef, DeleteOptions)>> for DeleteMany {
+    fn from(targets: Vec<(ObjectRef, DeleteOptions)>) -> Self {
+        let targets = targets.into_iter();
+        let targets = targets.map(|(target, options)| Delete::of(target, options));
+        Self {
+            targets: targets.collect(),
+        }
+    }
+}
+
+impl Import for DeleteMany {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "delete-many",
+        interface: "cluster",
+        verbs: "`delete`",
+        effect: Effect::Write(Assumed::NothingForEach("targets")),
+    };
+    type Answer = Vec<Result<(), Error>>;
+
+    fn bytes(&self) -> usize {
+        let targets = self.targets.iter();
+        32 + targets.map(|target| target.bytes() + 64).sum::<usize>()
+    }
+}
+
 /// `publish`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

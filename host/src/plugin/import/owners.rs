@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::words::{Reference, length};
 use super::{Assumed, Effect, Import, ImportInfo};
 use crate::plugin::bindings::cluster::Error;
+use crate::plugin::bindings::types::ObjectRef;
 
 /// `adopt`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -77,6 +78,52 @@ impl Import for Protect {
     fn bytes(&self) -> usize {
         // Its name alone is recorded.
         Self::ABOUT.name.len()
+    }
+}
+
+/// An object, and its UID.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::plugin) struct Identity {
+    pub(in crate::plugin) target: Reference,
+    pub(in crate::plugin) uid: String,
+}
+
+/// `release-many`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::plugin) struct ReleaseMany {
+    pub(in crate::plugin) targets: Vec<Identity>,
+    pub(in crate::plugin) finalizer: String,
+}
+
+impl ReleaseMany {
+    /// Of these objects with these UIDs.
+    pub(in crate::plugin) fn of(targets: Vec<(ObjectRef, String)>, finalizer: String) -> Self {
+        let targets = targets.into_iter().map(|(target, uid)| Identity {
+            target: target.into(),
+            uid,
+        });
+        Self {
+            targets: targets.collect(),
+            finalizer,
+        }
+    }
+}
+
+impl Import for ReleaseMany {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "release-many",
+        interface: "cluster",
+        verbs: "`patch`, with the finalizer in `finalizers`",
+        effect: Effect::Write(Assumed::NothingForEach("targets")),
+    };
+    type Answer = Vec<Result<(), Error>>;
+
+    fn bytes(&self) -> usize {
+        let targets = self.targets.iter();
+        let targets = targets.map(|held| held.target.bytes() + held.uid.len() + 32);
+        32 + self.finalizer.len() + targets.sum::<usize>()
     }
 }
 

@@ -58,6 +58,12 @@ fn an_import_is_recorded_in_the_words_of_the_contract() {
     let children = vec![text.to_owned(), "not JSON".to_owned()];
     let want = json!({ "children": [object, "not JSON"] });
     assert_eq!(form(&ApplySet::from(children)), want);
+    let objects = vec![text.to_owned(), text.to_owned()];
+    let want = json!({ "objects": [object, object] });
+    assert_eq!(form(&CreateMany::from(objects)), want);
+    let release = vec![(reference(Some("n")), "u".to_owned())];
+    let want = json!({ "targets": [{ "target": here, "uid": "u" }], "finalizer": "a.b/c" });
+    assert_eq!(form(&ReleaseMany::of(release, "a.b/c".into())), want);
     let post = CreateSubresource {
         parent: reference(Some("n")).into(),
         subresource: "eviction".into(),
@@ -81,7 +87,10 @@ fn an_import_is_recorded_in_the_words_of_the_contract() {
     };
     let want =
         json!({ "target": here, "uid": "u", "propagation": "orphan", "gracePeriodSeconds": 0 });
-    assert_eq!(form(&Delete::of(reference(Some("n")), options)), want);
+    let delete = Delete::of(reference(Some("n")), options.clone());
+    assert_eq!(form(&delete), want);
+    let many = vec![(reference(Some("n")), options)];
+    assert_eq!(form(&DeleteMany::from(many)), json!({ "targets": [want] }));
     let event = Event {
         regarding: None,
         related: Some(reference(Some("n"))),
@@ -109,6 +118,12 @@ fn row(about: &ImportInfo) -> String {
         Effect::Write(Assumed::Given(part)) => ("writes", format!("the given `{part}`")),
         Effect::Write(Assumed::ReadBefore(_)) => {
             ("writes", "the object as it was read before".to_owned())
+        }
+        Effect::Write(Assumed::EachGiven(part)) => {
+            ("writes", format!("each of the given `{part}`"))
+        }
+        Effect::Write(Assumed::NothingForEach(part)) => {
+            ("writes", format!("success for each of the `{part}`"))
         }
         Effect::Write(Assumed::Nothing) => ("writes", "success".to_owned()),
         Effect::Send => ("sends", "the recorded answer, or `other`".to_owned()),

@@ -2,12 +2,16 @@
 
 use super::super::bindings::{cluster, events, types};
 use super::super::import::{
-    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Disown, Get, Hold,
-    JsonText, List, ListChildren, PatchObject, Protect, Publish, Release,
+    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteMany,
+    Disown, Get, Hold, JsonText, List, ListChildren, PatchObject, Protect, Publish, Release,
+    ReleaseMany,
 };
 use super::super::sandbox::SandboxState;
 
 type ImportResult<T> = wasmtime::Result<Result<T, cluster::Error>>;
+
+/// One result for each object that was tried.
+type ImportResults<T> = wasmtime::Result<Vec<Result<T, cluster::Error>>>;
 
 impl cluster::Host for SandboxState {
     async fn get(
@@ -107,12 +111,24 @@ impl cluster::Host for SandboxState {
         .await
     }
 
+    async fn release_many(
+        &mut self,
+        targets: Vec<(types::ObjectRef, String)>,
+        finalizer: String,
+    ) -> ImportResults<()> {
+        self.answer(ReleaseMany::of(targets, finalizer)).await
+    }
+
     async fn protect(&mut self) -> ImportResult<()> {
         self.answer(Protect {}).await
     }
 
     async fn create(&mut self, object: String) -> ImportResult<String> {
         self.answer(Create::from(object)).await
+    }
+
+    async fn create_many(&mut self, objects: Vec<String>) -> ImportResults<String> {
+        self.answer(CreateMany::from(objects)).await
     }
 
     async fn create_subresource(
@@ -151,6 +167,13 @@ impl cluster::Host for SandboxState {
         options: cluster::DeleteOptions,
     ) -> ImportResult<()> {
         self.answer(Delete::of(target, options)).await
+    }
+
+    async fn delete_many(
+        &mut self,
+        targets: Vec<(types::ObjectRef, cluster::DeleteOptions)>,
+    ) -> ImportResults<()> {
+        self.answer(DeleteMany::from(targets)).await
     }
 }
 

@@ -3,8 +3,9 @@
 use super::super::calls::Ending;
 use super::super::cluster::Call;
 use super::super::import::{
-    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateSubresource, Delete, Disown, Fetch, Get,
-    Hold, Import, List, ListChildren, PatchObject, Protect, Publish, Release,
+    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteMany,
+    Disown, Fetch, Get, Hold, Import, List, ListChildren, PatchObject, Protect, Publish, Release,
+    ReleaseMany,
 };
 use super::super::redact::Redactor;
 
@@ -72,6 +73,18 @@ impl Run for Create {
     }
 }
 
+impl Run for CreateMany {
+    fn show(&self, redactor: &Redactor) {
+        let objects = self.objects.iter();
+        objects.for_each(|object| redactor.sees(&object.0));
+    }
+
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let objects = self.objects.into_iter().map(|object| object.0);
+        call.create_many(objects.collect()).await
+    }
+}
+
 impl Run for CreateSubresource {
     fn show(&self, redactor: &Redactor) {
         redactor.sees(&self.object.0);
@@ -100,6 +113,13 @@ impl Run for Delete {
     async fn run(self, call: &mut Call) -> Self::Answer {
         let (target, options) = self.into();
         call.delete(target, options).await
+    }
+}
+
+impl Run for DeleteMany {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let targets = self.targets.into_iter().map(Into::into);
+        call.delete_many(targets.collect()).await
     }
 }
 
@@ -147,6 +167,14 @@ impl Run for Release {
     async fn run(self, call: &mut Call) -> Self::Answer {
         call.release_object(self.target.into(), self.uid, self.finalizer)
             .await
+    }
+}
+
+impl Run for ReleaseMany {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let targets = self.targets.into_iter();
+        let targets = targets.map(|held| (held.target.into(), held.uid));
+        call.release_many(targets.collect(), self.finalizer).await
     }
 }
 

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{Hider, ImportCall, Transcript, Values, bare, not_recorded};
-use crate::plugin::import::{self, Assumed, Effect, Reply};
+use crate::plugin::import::{self, Assumed, Effect, Reply, answer};
 
 /// So many calls of imports are kept of a call that is made again.
 const CALLS: usize = 100_000;
@@ -150,6 +150,11 @@ impl Play {
         Reply::Ok(match effect {
             Some(Effect::Write(Assumed::Given(name))) => given(name),
             Some(Effect::Write(Assumed::ReadBefore(name))) => self.read_before(&given(name)),
+            Some(Effect::Write(Assumed::EachGiven(name))) => answer::all_done(list(given(name))),
+            Some(Effect::Write(Assumed::NothingForEach(name))) => {
+                let nothing = list(given(name)).iter().map(|_| Value::Null).collect();
+                answer::all_done(nothing)
+            }
             Some(Effect::Write(Assumed::Nothing) | Effect::Read | Effect::Send) | None => {
                 Value::Null
             }
@@ -164,6 +169,14 @@ impl Play {
             _ => None,
         });
         read.cloned().unwrap_or_else(|| bare(target))
+    }
+}
+
+/// The items of a list; none of what is not one.
+fn list(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => items,
+        _ => Vec::new(),
     }
 }
 
@@ -245,6 +258,16 @@ mod tests {
         let patched = |name: &str| player.answer("patch", json!({ "target": { "name": name } }));
         assert_eq!(patched("b"), Reply::Ok(json!({ "at": 2 })));
         assert!(matches!(patched("c"), Reply::Ok(Value::Object(_))));
+        let created = player.answer(
+            "create-many",
+            json!({ "objects": [{ "x": 1 }, { "x": 2 }] }),
+        );
+        let want = json!([{ "ok": { "x": 1 } }, { "ok": { "x": 2 } }]);
+        assert_eq!(created, Reply::Ok(want));
+        let targets = json!({ "targets": [{ "target": { "name": "a" } }] });
+        let done = Reply::Ok(json!([{ "ok": null }]));
+        assert_eq!(player.answer("delete-many", targets.clone()), done);
+        assert_eq!(player.answer("release-many", targets), done);
         let deleted = player.answer("delete", json!({ "target": { "name": "a" } }));
         assert_eq!(deleted, Reply::Ok(Value::Null));
         let asked: Vec<String> = player
@@ -254,7 +277,17 @@ mod tests {
             .collect();
         assert_eq!(
             asked,
-            ["apply", "apply", "apply", "patch", "patch", "delete"]
+            [
+                "apply",
+                "apply",
+                "apply",
+                "patch",
+                "patch",
+                "create-many",
+                "delete-many",
+                "release-many",
+                "delete"
+            ]
         );
     }
 }

@@ -37,11 +37,21 @@ const DENIALS: &[Denial] = &[
     ("hold", hold, "patch secrets in namespace default"),
     ("release", release, "patch secrets in namespace default"),
     (
+        "release-many",
+        release_many,
+        "patch secrets in namespace default",
+    ),
+    (
         "protect",
         protect,
         "patch greetings.examples.windlass.dev in namespace default",
     ),
     ("create", create, "create secrets in namespace default"),
+    (
+        "create-many",
+        create_many,
+        "create secrets in namespace default",
+    ),
     (
         "create-subresource",
         create_subresource,
@@ -49,6 +59,11 @@ const DENIALS: &[Denial] = &[
     ),
     ("patch", patch, "patch secrets in namespace default"),
     ("delete", delete, "delete secrets in namespace default"),
+    (
+        "delete-many",
+        delete_many,
+        "delete secrets in namespace default",
+    ),
 ];
 
 const SECRET: &str =
@@ -212,6 +227,20 @@ fn release() -> Handmade {
     denied(guest, "release", &format!("{secret} {uid} {finalizer}"), 4)
 }
 
+fn release_many() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "release-many", 5);
+    let mut target = in_memory(&mut guest);
+    let (at, length) = guest.place(b"u");
+    target.extend([at, length].into_iter().flat_map(word));
+    let (at, _) = guest.place(&target);
+    let finalizer = guest.text("example.com/a");
+    first_denied(
+        guest,
+        "release-many",
+        &format!("(i32.const {at}) (i32.const 1) {finalizer}"),
+    )
+}
+
 fn protect() -> Handmade {
     let guest = Handmade::default().import("cluster", "protect", 1);
     denied(guest, "protect", "", 4)
@@ -249,6 +278,26 @@ fn create() -> Handmade {
     denied(guest, "create", &object, 4)
 }
 
+fn create_many() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "create-many", 3);
+    let (at, length) = guest.place(SECRET.as_bytes());
+    let (objects, _) = guest.place(&[word(at), word(length)].concat());
+    let arguments = format!("(i32.const {objects}) (i32.const 1)");
+    first_denied(guest, "create-many", &arguments)
+}
+
+/// As [`denied`], for a function that answers with a list of results: the first one counts.
+fn first_denied(guest: Handmade, function: &str, arguments: &str) -> Handmade {
+    guest.reconcile(&format!(
+        "(call ${function} {arguments} (i32.const {ANSWER}))
+         (if (i32.ne (i32.load (i32.const {})) (i32.const 1)) (then unreachable))
+         (if (i32.ne (i32.load8_u (i32.load (i32.const {ANSWER}))) (i32.const 1)) (then unreachable))
+         (if (i32.ne (i32.load8_u (i32.add (i32.load (i32.const {ANSWER})) (i32.const 4))) (i32.const 1))
+           (then unreachable))",
+        ANSWER + 4
+    ))
+}
+
 fn create_subresource() -> Handmade {
     let mut guest = Handmade::default().import("cluster", "create-subresource", 14);
     let secret = secret(&mut guest);
@@ -273,6 +322,15 @@ fn delete() -> Handmade {
     parameters.extend_from_slice(&[0; 12 + 12 + 4 + 8]);
     let (at, _) = guest.place(&parameters);
     denied(guest, "delete", &format!("(i32.const {at})"), 4)
+}
+
+fn delete_many() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "delete-many", 3);
+    let mut target = in_memory(&mut guest);
+    target.extend_from_slice(&[0; 12 + 12 + 4 + 8]);
+    let (at, _) = guest.place(&target);
+    let arguments = format!("(i32.const {at}) (i32.const 1)");
+    first_denied(guest, "delete-many", &arguments)
 }
 
 /// As [`secret`], as it lies in memory.

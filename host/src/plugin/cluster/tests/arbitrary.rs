@@ -349,6 +349,11 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
             let (target, uid) = (any.reference(), any.noise());
             drop(cluster::Host::release(state, target, uid, any.finalizer()).await?);
         }
+        "cluster.release-many" => {
+            let target = |_| (any.reference(), any.noise());
+            let targets = (0..any.below(40)).map(target).collect();
+            drop(cluster::Host::release_many(state, targets, any.finalizer()).await?);
+        }
         "cluster.protect" => drop(cluster::Host::protect(state).await?),
         "cluster.apply" => drop(cluster::Host::apply(state, any.object()).await?),
         "cluster.apply-status" => drop(cluster::Host::apply_status(state, any.object()).await?),
@@ -357,6 +362,10 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
             drop(cluster::Host::apply_set(state, set).await?);
         }
         "cluster.create" => drop(cluster::Host::create(state, any.object()).await?),
+        "cluster.create-many" => {
+            let objects = (0..any.below(40)).map(|_| any.object()).collect();
+            drop(cluster::Host::create_many(state, objects).await?);
+        }
         "cluster.create-subresource" => drop(
             cluster::Host::create_subresource(state, any.reference(), subresource, any.object())
                 .await?,
@@ -371,6 +380,11 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
         }
         "cluster.delete" => {
             drop(cluster::Host::delete(state, any.reference(), any.delete_options()).await?);
+        }
+        "cluster.delete-many" => {
+            let target = |_| (any.reference(), any.delete_options());
+            let targets = (0..any.below(40)).map(target).collect();
+            drop(cluster::Host::delete_many(state, targets).await?);
         }
         "http.fetch" => {
             let header = |_| http::Header {
