@@ -1,6 +1,6 @@
 // The cluster as a reconciler sees it: every effect, and the comfortable side of it.
 
-import { ClusterError, doing, doingSet } from "./failed.js";
+import { answered, ClusterError, doing, doingSet } from "./failed.js";
 import { child, reference, title } from "./object.js";
 
 /** @typedef {import("@windlass/sdk").HostImports} HostImports */
@@ -106,6 +106,18 @@ export class Cluster {
   }
 
   /**
+   * As `release`, for many objects that were read. The calls are made as in `createMany`.
+   * @param {KubernetesObject[]} objects
+   * @param {string} finalizer
+   */
+  releaseMany(objects, finalizer) {
+    const targets = objects.map((object) => ({ target: reference(object), uid: uidOf(object) }));
+    const calls = objects.map((object) => `release ${title(object)}`);
+    const answers = answered(calls, this.#imports.releaseMany(targets, finalizer));
+    return answers.map(({ error }) => (error ? { error } : {}));
+  }
+
+  /**
    * Sends a request in the contract's own form: use `fetch` of `@windlass/sdk/http`.
    * @param {import("@windlass/sdk").HttpRequest} request
    */
@@ -160,6 +172,18 @@ export class Cluster {
   }
 
   /**
+   * Creates many objects that are alike, at most 1,000. The host creates one, then two, four and so on at a time, and at
+   * most 32. It stops after the batch in which one failed. There is an answer for each object that was tried, in the given
+   * order. Objects at the end that were not tried have none.
+   * @param {KubernetesObject[]} objects
+   */
+  createMany(objects) {
+    const calls = objects.map((object) => `create ${title(object)}`);
+    const answers = answered(calls, this.#imports.createMany(objects));
+    return answers.map(({ val, error }) => (error ? { error } : { object: val }));
+  }
+
+  /**
    * Posts to a subresource of an object: an `Eviction` or `Binding` of a pod.
    * @param {ObjectRef | KubernetesObject} parent
    * @param {string} subresource
@@ -200,6 +224,18 @@ export class Cluster {
   deleteWith(target, options) {
     const name = reference(target);
     doing(`delete ${title(name)}`, () => this.#imports.delete(name, options));
+  }
+
+  /**
+   * Deletes many objects. The calls are made as in `createMany`. That one is gone already is as good.
+   * @param {(ObjectRef | KubernetesObject)[]} targets
+   * @param {import("@windlass/sdk").DeleteOptions} [options] of each of them
+   */
+  deleteMany(targets, options = {}) {
+    const given = targets.map((target) => ({ target: reference(target), options }));
+    const calls = given.map(({ target }) => `delete ${title(target)}`);
+    const answers = answered(calls, this.#imports.deleteMany(given));
+    return answers.map(({ error }) => (error && !error.isNotFound ? { error } : {}));
   }
 
   /**

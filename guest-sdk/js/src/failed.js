@@ -112,3 +112,18 @@ export function doing(call, action) {
     throw new ClusterError(payload.tag, call, payload.val);
   }
 }
+
+/**
+ * The answers to a call for many objects, each with what was tried.
+ * @template T
+ * @param {string[]} calls what was to be tried, for people
+ * @param {import("@windlass/sdk").Answer<T>[]} answers
+ * @returns {({ val: T, error?: undefined } | { val?: undefined, error: ClusterError })[]}
+ */
+export function answered(calls, answers) {
+  return answers.map((answer, index) => {
+    if (answer.tag === "ok") return { val: answer.val };
+    const { tag, val } = answer.val;
+    return { error: new ClusterError(tag, String(calls[index]), val) };
+  });
+}

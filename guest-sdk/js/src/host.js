@@ -59,6 +59,13 @@ export const host = {
     cluster.release(named(target), uid, finalizer);
   },
 
+  releaseMany(targets, finalizer) {
+    return cluster.releaseMany(
+      targets.map(({ target, uid }) => [named(target), uid]),
+      finalizer,
+    );
+  },
+
   protect() {
     cluster.protect();
   },
@@ -84,6 +91,13 @@ export const host = {
     return JSON.parse(cluster.create(JSON.stringify(object)));
   },
 
+  createMany(objects) {
+    const created = cluster.createMany(objects.map((object) => JSON.stringify(object)));
+    return created.map((answer) =>
+      answer.tag === "ok" ? { tag: "ok", val: JSON.parse(answer.val) } : answer,
+    );
+  },
+
   createSubresource(parent, subresource, object) {
     const answer = cluster.createSubresource(named(parent), subresource, JSON.stringify(object));
     return JSON.parse(answer);
@@ -96,12 +110,13 @@ export const host = {
   },
 
   delete(target, options) {
-    cluster.delete(named(target), {
-      uid: options.uid ?? null,
-      resourceVersion: options.resourceVersion ?? null,
-      propagation: options.propagation ?? null,
-      gracePeriodSeconds: options.gracePeriodSeconds ?? null,
-    });
+    cluster.delete(named(target), conditions(options));
+  },
+
+  deleteMany(targets) {
+    return cluster.deleteMany(
+      targets.map(({ target, options }) => [named(target), conditions(options)]),
+    );
   },
 
   event({ regarding, related, severity, reason, action, note }) {
@@ -125,4 +140,14 @@ export const host = {
 /** @param {ObjectRef} target */
 function named({ apiVersion, kind, namespace, name }) {
   return { apiVersion, kind, namespace: namespace ?? null, name };
+}
+
+/** @param {import("@windlass/sdk").DeleteOptions} options */
+function conditions({ uid, resourceVersion, propagation, gracePeriodSeconds }) {
+  return {
+    uid: uid ?? null,
+    resourceVersion: resourceVersion ?? null,
+    propagation: propagation ?? null,
+    gracePeriodSeconds: gracePeriodSeconds ?? null,
+  };
 }

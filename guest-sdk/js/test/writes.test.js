@@ -242,6 +242,28 @@ test("children are found by their owner, and adopted, held, released and disowne
   });
 });
 
+test("many are created, released and deleted in batches up to a failure", () => {
+  const cluster = things();
+  cluster.put(map("m4"));
+  const maps = Array.from({ length: 20 }, (_, number) => map(`m${number}`));
+  pass(cluster, "a", (host) => {
+    const made = host.createMany(maps);
+    // 1, 2, and 4, of which the second is there already.
+    const codes = made.map(({ error }) => error?.code);
+    const ok = undefined;
+    assert.deepEqual(codes, [ok, ok, ok, ok, "conflict", ok, ok]);
+    assert.equal(made[0]?.object?.metadata.name, "m0");
+    assert.match(String(made[4]?.error), /create ConfigMap\/default\/m4/);
+    const held = maps.slice(0, 3).map((object) => host.hold(host.get(object), "example.com/a"));
+    assert.deepEqual(host.releaseMany(held, "example.com/a"), [{}, {}, {}]);
+    assert.deepEqual(host.get(named("m0")).metadata.finalizers, []);
+    assert.deepEqual(host.deleteMany(maps.slice(0, 9)), Array(9).fill({}));
+    assert.deepEqual(host.list({ apiVersion: "v1", kind: "ConfigMap" }), []);
+    const [refused, ...others] = host.createMany(Array(1001).fill(map("x")));
+    assert.deepEqual([refused?.error?.code, others], ["invalid", []]);
+  });
+});
+
 test("a primary gets the plugin's finalizer when it is asked for, and is finalized then", () => {
   const cluster = things();
   const asks = controller({

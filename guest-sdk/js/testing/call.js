@@ -4,6 +4,7 @@ import { allNeeds } from "../src/controller.js";
 import { refusal } from "../src/failed.js";
 import { group, plural } from "../src/needs.js";
 import { objectRef, reference, title } from "../src/object.js";
+import { inBatches } from "./bulk.js";
 import { adopted, children, disowned, held, released } from "./owners.js";
 import { touchesGuarded } from "./patch.js";
 import { applySet, whole } from "./set.js";
@@ -108,6 +109,11 @@ export class Call {
     if (object) this.#edit(target, object, released(object, finalizer));
   }
 
+  /** @param {{ target: ObjectRef, uid: string }[]} targets @param {string} finalizer */
+  releaseMany(targets, finalizer) {
+    return inBatches(targets, ({ target, uid }) => this.release(target, uid, finalizer));
+  }
+
   /** @param {import("@windlass/sdk").HttpRequest} request */
   fetch(request) {
     this.requests.push(request);
@@ -181,6 +187,11 @@ export class Call {
     return this.#store.create(this.#manager(this.#owns(object)), object);
   }
 
+  /** @param {KubernetesObject[]} objects */
+  createMany(objects) {
+    return inBatches(objects, (object) => this.create(object));
+  }
+
   /** @param {ObjectRef} parent @param {string} subresource @returns {never} */
   createSubresource(parent, subresource) {
     this.#may(["create"], parent, `/${subresource}`);
@@ -211,6 +222,13 @@ export class Call {
   delete(target, options) {
     this.#may(["delete"], target, "");
     this.#store.delete(target, options);
+  }
+
+  /** @param {{ target: ObjectRef, options: import("@windlass/sdk").DeleteOptions }[]} targets */
+  deleteMany(targets) {
+    const single = (/** @type {(typeof targets)[number]} */ { target, options }) =>
+      this.delete(target, options);
+    return inBatches(targets, single, (code) => code !== "not-found");
   }
 
   /** @param {import("@windlass/sdk").Event} event */

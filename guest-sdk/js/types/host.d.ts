@@ -21,6 +21,13 @@ declare module "windlass:plugin/cluster@0.2.0" {
     namespace: string | null;
     name: string;
   }
+  type Answer<T> = import("@windlass/sdk").Answer<T>;
+  interface Conditions {
+    uid: string | null;
+    resourceVersion: string | null;
+    propagation: string | null;
+    gracePeriodSeconds: number | null;
+  }
   const cluster: {
     get(target: Ref, subresource: string | null, consistency: string): string;
     list(query: {
@@ -44,22 +51,17 @@ declare module "windlass:plugin/cluster@0.2.0" {
     disown(target: Ref, uid: string, owners: string[], finalizer: string | null): void;
     hold(target: Ref, uid: string, finalizer: string): string;
     release(target: Ref, uid: string, finalizer: string): void;
+    releaseMany(targets: [Ref, string][], finalizer: string): Answer<void>[];
     protect(): void;
     apply(object: string): string;
     applyStatus(object: string): string;
     applySet(children: string[]): string[];
     create(object: string): string;
+    createMany(objects: string[]): Answer<string>[];
     createSubresource(parent: Ref, subresource: string, object: string): string;
     patch(target: Ref, subresource: string | null, patchType: string, patch: string): string;
-    delete(
-      target: Ref,
-      options: {
-        uid: string | null;
-        resourceVersion: string | null;
-        propagation: string | null;
-        gracePeriodSeconds: number | null;
-      },
-    ): void;
+    delete(target: Ref, options: Conditions): void;
+    deleteMany(targets: [Ref, Conditions][]): Answer<void>[];
   };
   export default cluster;
 }

@@ -143,6 +143,14 @@ export class ClusterError extends Error {
   get isNotFound(): boolean;
 }
 
+/** One answer of a call for many objects, in the contract's own form. */
+export type Answer<T> =
+  { tag: "ok"; val: T } | { tag: "err"; val: { tag: Code; val?: string | Status } };
+
+/** One answer of `createMany`: the object, or why it was not created. */
+export type Created =
+  { object: KubernetesObject; error?: undefined } | { object?: undefined; error: ClusterError };
+
 /** What went wrong in a set. */
 export interface SetFailure {
   /** Which of the given children; absent for the set as a whole, or for a delete that failed. */
@@ -247,6 +255,8 @@ export class Cluster {
   hold(object: KubernetesObject, finalizer: string): KubernetesObject;
   /** Removes a finalizer that a grant names from an object that was read. */
   release(object: KubernetesObject, finalizer: string): void;
+  /** As `release`, for many objects that were read. The calls are made as in `createMany`. */
+  releaseMany(objects: KubernetesObject[], finalizer: string): { error?: ClusterError }[];
   /**
    * Adds the plugin's finalizer to the primary, of a controller with `finalizes: "on-request"`. Call it before the first
    * side effect that `finalize` undoes.
@@ -266,6 +276,12 @@ export class Cluster {
   applySet(children: KubernetesObject[]): KubernetesObject[];
   /** Creates an object; throws if it is there already. */
   create(object: KubernetesObject): KubernetesObject;
+  /**
+   * Creates many objects that are alike, at most 1,000. The host creates one, then two, four and so on at a time, and at
+   * most 32. It stops after the batch in which one failed. There is an answer for each object that was tried, in the given
+   * order. Objects at the end that were not tried have none.
+   */
+  createMany(objects: KubernetesObject[]): Created[];
   /** Posts to a subresource of an object: an `Eviction` or `Binding` of a pod. */
   createSubresource(
     parent: ObjectRef | KubernetesObject,
@@ -282,6 +298,11 @@ export class Cluster {
   delete(target: ObjectRef | KubernetesObject): void;
   /** Deletes an object; throws if it is gone already. */
   deleteWith(target: ObjectRef | KubernetesObject, options: DeleteOptions): void;
+  /** Deletes many objects. The calls are made as in `createMany`. If one is gone already, this is a success. */
+  deleteMany(
+    targets: (ObjectRef | KubernetesObject)[],
+    options?: DeleteOptions,
+  ): { error?: ClusterError }[];
   /** Records an Event. */
   event(event: Event): void;
   /** Writes one line into the host's log. */
@@ -484,12 +505,14 @@ export interface HostImports {
   disown(target: ObjectRef, uid: string, owners: string[], finalizer: string | undefined): void;
   hold(target: ObjectRef, uid: string, finalizer: string): KubernetesObject;
   release(target: ObjectRef, uid: string, finalizer: string): void;
+  releaseMany(targets: { target: ObjectRef; uid: string }[], finalizer: string): Answer<void>[];
   protect(): void;
   fetch(request: HttpRequest): HttpResponse;
   apply(object: KubernetesObject): KubernetesObject;
   applyStatus(object: KubernetesObject): void;
   applySet(children: KubernetesObject[]): KubernetesObject[];
   create(object: KubernetesObject): KubernetesObject;
+  createMany(objects: KubernetesObject[]): Answer<KubernetesObject>[];
   createSubresource(parent: ObjectRef, subresource: string, object: object): Record<string, any>;
   patch(
     target: ObjectRef,
@@ -497,6 +520,7 @@ export interface HostImports {
     patch: object | object[],
   ): KubernetesObject;
   delete(target: ObjectRef, options: DeleteOptions): void;
+  deleteMany(targets: { target: ObjectRef; options: DeleteOptions }[]): Answer<void>[];
   event(event: Event): void;
   log(level: Level, message: string, fields: { key: string; value: string }[]): void;
   metric(

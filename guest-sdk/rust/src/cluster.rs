@@ -1,5 +1,7 @@
 //! The cluster as a reconciler sees it: one trait for all effects, and typed methods on it.
 
+mod many;
+
 use std::fmt;
 
 use serde::Serialize;
@@ -96,6 +98,13 @@ pub trait Cluster {
     /// [`Code::Denied`] if no grant names the finalizer.
     fn release(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<(), Error>;
 
+    /// As [`Cluster::release`], for many objects with their UIDs. The calls are made as in [`Cluster::create_many_json`].
+    fn release_many(
+        &self,
+        targets: &[(ObjectRef, String)],
+        finalizer: &str,
+    ) -> Vec<Result<(), Error>>;
+
     /// Adds the plugin's finalizer to the primary, of a kind that is finalized on request
     /// ([`Watch::finalize_on_request`](crate::Watch::finalize_on_request)). Call it before the first side effect that
     /// `finalize` undoes.
@@ -109,6 +118,10 @@ pub trait Cluster {
     /// # Errors
     /// [`Code::Conflict`] if it is there already.
     fn create_json(&self, object: &Value) -> Result<Value, Error>;
+
+    /// As [`Cluster::create_json`], for many objects that are alike: one, then two, four and so on at a time, and at most
+    /// 32. It stops after the batch in which one failed. Objects that were not tried are absent from the answer.
+    fn create_many_json(&self, objects: &[Value]) -> Vec<Result<Value, Error>>;
 
     /// Posts to a subresource of an object: an `Eviction` or `Binding` of a pod.
     ///
@@ -138,6 +151,10 @@ pub trait Cluster {
     /// # Errors
     /// [`Code::NotFound`] if it is gone already, [`Code::Conflict`] if another object has its name.
     fn delete_with(&self, target: &ObjectRef, options: &DeleteOptions) -> Result<(), Error>;
+
+    /// As [`Cluster::delete_with`], for many objects. The calls are made as in [`Cluster::create_many_json`]. An object that
+    /// is gone already is [`Code::NotFound`], but does not stop the host.
+    fn delete_many_with(&self, targets: &[(ObjectRef, DeleteOptions)]) -> Vec<Result<(), Error>>;
 
     /// Sends one HTTP request to a server outside the cluster, and waits for the whole answer. Every status is an answer.
     /// The host sends it once; a call of the plugin may be repeated.

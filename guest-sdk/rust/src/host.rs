@@ -1,15 +1,17 @@
 //! The real cluster: the host's imports, in the crate's own types.
 
+mod words;
+
 use serde_json::Value;
 
 use crate::bindings::windlass::plugin::{
     clock, cluster as wit, config, events, http, log, metrics, types,
 };
 use crate::cluster::Cluster;
-use crate::failed::{Code, Context, Error, Refused, SetError, SetFailure, Status};
+use crate::failed::{Code, Context, Error, Refused, SetError, SetFailure};
 use crate::fetch::{FetchCode, FetchError, FetchOptions, FetchRequest, FetchResponse};
 use crate::query::{
-    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation,
+    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch,
 };
 use crate::report::{Event, Level, Measure, Metric, Severity};
 
@@ -78,6 +80,20 @@ impl Cluster for Host {
             .doing(|| format!("release {target}"))
     }
 
+    fn release_many(
+        &self,
+        targets: &[(ObjectRef, String)],
+        finalizer: &str,
+    ) -> Vec<Result<(), Error>> {
+        let given: Vec<_> = targets
+            .iter()
+            .map(|(target, uid)| (target.into(), uid.clone()))
+            .collect();
+        let released = wit::release_many(&given, finalizer).into_iter();
+        let released = released.map(|answer| answer.map_err(Refused::from));
+        named(released, targets, |(target, _)| format!("release {target}"))
+    }
+
     fn protect(&self) -> Result<(), Error> {
         wit::protect()
             .map_err(Refused::from)
@@ -108,6 +124,14 @@ impl Cluster for Host {
 
     fn create_json(&self, object: &Value) -> Result<Value, Error> {
         answered(wit::create(&text(object))).doing(|| format!("create {}", title(object)))
+    }
+
+    fn create_many_json(&self, objects: &[Value]) -> Vec<Result<Value, Error>> {
+        let texts: Vec<String> = objects.iter().map(text).collect();
+        let created = wit::create_many(&texts).into_iter().map(answered);
+        named(created, objects, |object| {
+            format!("create {}", title(object))
+        })
     }
 
     fn create_subresource_json(
@@ -142,6 +166,16 @@ impl Cluster for Host {
         wit::delete(&target.into(), &options.into())
             .map_err(Refused::from)
             .doing(|| format!("delete {target}"))
+    }
+
+    fn delete_many_with(&self, targets: &[(ObjectRef, DeleteOptions)]) -> Vec<Result<(), Error>> {
+        let given: Vec<_> = targets
+            .iter()
+            .map(|(target, options)| (target.into(), options.into()))
+            .collect();
+        let deleted = wit::delete_many(&given).into_iter();
+        let deleted = deleted.map(|answer| answer.map_err(Refused::from));
+        named(deleted, targets, |(target, _)| format!("delete {target}"))
     }
 
     fn fetch_with(
@@ -257,6 +291,18 @@ fn set_failure(failed: wit::SetError, children: &[Value]) -> SetFailure {
     SetFailure { index, error }
 }
 
+/// The answers of a call for many objects, each with what was tried.
+fn named<T, A>(
+    answers: impl Iterator<Item = Result<A, Refused>>,
+    given: &[T],
+    call: impl Fn(&T) -> String,
+) -> Vec<Result<A, Error>> {
+    let answers = answers.zip(given);
+    answers
+        .map(|(answer, given)| answer.doing(|| call(given)))
+        .collect()
+}
+
 /// Reads what the host answers to a call that gives an object.
 fn answered(answer: Result<String, wit::Error>) -> Result<Value, Refused> {
     Ok(parse(&answer.map_err(Refused::from)?)?)
@@ -290,110 +336,4 @@ pub(crate) fn title(object: &Value) -> String {
         title.push_str(part);
     }
     title
-}
-
-impl From<&ObjectRef> for types::ObjectRef {
-    fn from(target: &ObjectRef) -> Self {
-        let ObjectRef {
-            api_version,
-            kind,
-            namespace,
-            name,
-        } = target.clone();
-        Self {
-            api_version,
-            kind,
-            namespace,
-            name,
-        }
-    }
-}
-
-impl From<Consistency> for wit::Consistency {
-    fn from(consistency: Consistency) -> Self {
-        match consistency {
-            Consistency::Stored => Self::Stored,
-            Consistency::Latest => Self::Latest,
-        }
-    }
-}
-
-impl From<&ListQuery> for wit::ListQuery {
-    fn from(query: &ListQuery) -> Self {
-        let query = query.clone();
-        Self {
-            api_version: query.api_version,
-            kind: query.kind,
-            namespace: query.namespace,
-            label_selector: query.label_selector,
-            field_selector: query.field_selector,
-            limit: query.limit,
-            consistency: query.consistency.into(),
-        }
-    }
-}
-
-impl From<&ChildrenQuery> for wit::ChildrenQuery {
-    fn from(query: &ChildrenQuery) -> Self {
-        let query = query.clone();
-        Self {
-            api_version: query.api_version,
-            kind: query.kind,
-            namespace: query.namespace,
-            owner: query.owner,
-            orphans: query.orphans,
-            metadata_only: query.metadata_only,
-        }
-    }
-}
-
-impl From<&DeleteOptions> for wit::DeleteOptions {
-    fn from(options: &DeleteOptions) -> Self {
-        Self {
-            uid: options.uid.clone(),
-            resource_version: options.resource_version.clone(),
-            propagation: options.propagation.map(|propagation| match propagation {
-                Propagation::Background => wit::Propagation::Background,
-                Propagation::Foreground => wit::Propagation::Foreground,
-                Propagation::Orphan => wit::Propagation::Orphan,
-            }),
-            grace_period_seconds: options.grace_period_seconds,
-        }
-    }
-}
-
-impl From<wit::Error> for Refused {
-    fn from(error: wit::Error) -> Self {
-        let (code, refusal) = match error {
-            wit::Error::NotFound => (Code::NotFound, None),
-            wit::Error::Denied(refusal) => (Code::Denied, Some(refusal)),
-            wit::Error::Conflict(refusal) => (Code::Conflict, Some(refusal)),
-            wit::Error::Invalid(refusal) => (Code::Invalid(refusal.message.clone()), Some(refusal)),
-            wit::Error::Gone => (Code::Gone, None),
-            wit::Error::Unavailable => (Code::Unavailable, None),
-            wit::Error::Other(refusal) => (Code::Other(refusal.message.clone()), Some(refusal)),
-        };
-        let status = refusal.map(|refusal| {
-            Box::new(Status {
-                code: refusal.code,
-                reason: refusal.reason,
-                message: refusal.message,
-                causes: refusal.causes,
-            })
-        });
-        Self { code, status }
-    }
-}
-
-impl From<http::Error> for FetchCode {
-    fn from(error: http::Error) -> Self {
-        match error {
-            http::Error::Denied => Self::Denied,
-            http::Error::Timeout => Self::Timeout,
-            http::Error::Unavailable => Self::Unavailable,
-            http::Error::TooLarge => Self::TooLarge,
-            http::Error::Invalid(text) => Self::Invalid(text),
-            http::Error::Other(text) => Self::Other(text),
-        }
-    }
 }

@@ -10,6 +10,7 @@
 //! `conditions`, ...). Other lists are replaced as a whole. An edit by somebody else owns nothing. A field of two
 //! managers stays when one of them drops it.
 
+mod bulk;
 mod call;
 mod check;
 mod fields;

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use serde_json::Value;
 
+use super::bulk::in_batches;
 use super::parts::{name_of, text};
 use super::store::FakeCluster;
 use crate::cluster::Cluster;
@@ -211,6 +212,15 @@ impl Cluster for Call<'_> {
             .doing(|| format!("release {target}"))
     }
 
+    fn release_many(
+        &self,
+        targets: &[(ObjectRef, String)],
+        finalizer: &str,
+    ) -> Vec<Result<(), Error>> {
+        let release = |(target, uid): &(ObjectRef, String)| self.release(target, uid, finalizer);
+        in_batches(targets, "release objects", release, |_| true)
+    }
+
     fn protect(&self) -> Result<(), Error> {
         self.try_protect()
             .doing(|| "protect the primary".to_owned())
@@ -244,6 +254,11 @@ impl Cluster for Call<'_> {
             .doing(|| format!("create {}", title(object)))
     }
 
+    fn create_many_json(&self, objects: &[Value]) -> Vec<Result<Value, Error>> {
+        let create = |object: &Value| self.create_json(object);
+        in_batches(objects, "create objects", create, |_| true)
+    }
+
     fn create_subresource_json(
         &self,
         parent: &ObjectRef,
@@ -269,6 +284,13 @@ impl Cluster for Call<'_> {
         self.may(&["delete"], target, "")
             .and_then(|()| self.cluster.borrow_mut().delete(target, options))
             .doing(|| format!("delete {target}"))
+    }
+
+    fn delete_many_with(&self, targets: &[(ObjectRef, DeleteOptions)]) -> Vec<Result<(), Error>> {
+        let delete =
+            |(target, options): &(ObjectRef, DeleteOptions)| self.delete_with(target, options);
+        let stops = |error: &Error| !error.is_not_found();
+        in_batches(targets, "delete objects", delete, stops)
     }
 
     fn fetch_with(

@@ -6,8 +6,8 @@ use super::{map, named};
 use crate::testing::call::Call;
 use crate::testing::{Answer, FakeCluster};
 use crate::{
-    Action, Adoption, ChildrenQuery, Cluster, Code, Failure, Manifest, Needs, Object, ObjectRef,
-    Patch, Reconciler, manage,
+    Action, Adoption, ChildrenQuery, Cluster, Code, Failure, ListQuery, Manifest, Needs, Object,
+    ObjectRef, Patch, Reconciler, manage,
 };
 
 /// Hands what it is told to do to a call of a reconciler.
@@ -269,6 +269,45 @@ fn children_are_found_by_their_owner_and_adopted_held_released_and_disowned() {
     let left = cluster.get(&named("orphan")).unwrap();
     assert_eq!(left["metadata"]["ownerReferences"], json!([]));
     assert_eq!(left["metadata"]["finalizers"], json!([]));
+}
+
+#[test]
+fn many_are_created_released_and_deleted_in_batches_up_to_a_failure() {
+    const HOLD: &str = "example.com/hold";
+    let mut cluster = things();
+    cluster.put(map("m4", json!({}))).unwrap();
+    let primary = ObjectRef::new("x.dev/v1", "Thing", "default", "a");
+    let uid = cluster.get(&primary).unwrap()["metadata"]["uid"].clone();
+    let uid = uid.as_str().unwrap().to_owned();
+    let call = Call::new(&mut cluster, primary, uid, manage("v1", "ConfigMap"));
+    let host: &dyn Cluster = &call;
+    let maps = (0..20).map(|number| map(&format!("m{number}"), json!({})));
+    let made = host.create_many(maps);
+    // 1, 2, and 4, of which the second is there already.
+    let codes: Vec<_> = made.iter().map(|made| made.is_ok()).collect();
+    assert_eq!(codes, [true, true, true, true, false, true, true]);
+    let failed = made[4].as_ref().unwrap_err();
+    assert_eq!(failed.code, Code::Conflict);
+    assert_eq!(failed.call, "create ConfigMap/default/m4");
+    let held: Vec<_> = (0..3).map(|number| named(&format!("m{number}"))).collect();
+    let held = held.into_iter().map(|target| {
+        let uid = host.get::<Value>(&target).unwrap()["metadata"]["uid"].clone();
+        let uid = uid.as_str().unwrap().to_owned();
+        host.hold(&target, &uid, HOLD).unwrap();
+        (target, uid)
+    });
+    let held: Vec<_> = held.collect();
+    assert_eq!(host.release_many(&held, HOLD), vec![Ok(()); 3]);
+    let targets: Vec<_> = (0..9).map(|number| named(&format!("m{number}"))).collect();
+    assert_eq!(host.delete_many(&targets), vec![Ok(()); 9]);
+    let many = vec![map("x", json!({})); 1001];
+    let refused = host.create_many(many);
+    assert!(matches!(&refused[..], [Err(error)] if matches!(error.code, Code::Invalid(_))));
+    assert!(
+        host.list::<Value>(&ListQuery::all("v1", "ConfigMap"))
+            .unwrap()
+            .is_empty()
+    );
 }
 
 /// Asks for the finalizer.
