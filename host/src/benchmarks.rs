@@ -10,7 +10,7 @@ use crate::{controller, grants, informer, view};
 pub type Set = fn() -> Scene;
 
 /// What there is. A step of a queue is to add a key, to take one and to hand it back; of dispatch, to hand back and take.
-pub const SCENES: [(&str, Set); 10] = [
+pub const SCENES: [(&str, Set); 11] = [
     ("queue, 1 key", || controller::benchmarks::queue(1)),
     ("queue, 1,000 keys", || controller::benchmarks::queue(1_000)),
     ("queue, 100,000 keys", || {
@@ -31,6 +31,7 @@ pub const SCENES: [(&str, Set); 10] = [
         view::benchmarks::woken,
     ),
     ("parse a pod of 8 KB, and strip it", view::benchmarks::parse),
+    ("select four fields of a pod", view::benchmarks::select),
     ("grant check", grants::benchmarks::allow),
 ];
 

@@ -10,6 +10,7 @@ pub(crate) mod owned;
 mod page;
 mod parts;
 mod reference;
+mod select;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +31,7 @@ use owned::{Owned, Tag, digest, managers, owned, owns_set_label};
 pub use page::Page;
 pub(crate) use parts::RawFields;
 pub use reference::ObjectRef;
+pub(crate) use select::Selection;
 
 use crate::api::Resource;
 use crate::memory::tree_of;

@@ -22,6 +22,7 @@ mod protect;
 mod read;
 mod remarks;
 mod retry;
+mod select;
 mod set;
 mod state;
 #[cfg(test)]

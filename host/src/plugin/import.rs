@@ -24,7 +24,7 @@ pub(super) use changes::{
 };
 pub(super) use http::Fetch;
 pub(super) use owners::{Adopt, Disown, Hold, Protect, Release, ReleaseMany};
-pub(super) use reads::{Get, List, ListChildren};
+pub(super) use reads::{Get, List, ListChildren, Select};
 pub(super) use words::JsonText;
 
 /// A call of an import: what the guest gives. Its JSON is what recordings hold, by the contract's names.
@@ -85,9 +85,10 @@ pub enum Assumed {
 }
 
 /// All imports, in the contract's order.
-pub const IMPORTS: [ImportInfo; 20] = [
+pub const IMPORTS: [ImportInfo; 21] = [
     Get::ABOUT,
     List::ABOUT,
+    Select::ABOUT,
     ListChildren::ABOUT,
     Apply::ABOUT,
     ApplyStatus::ABOUT,

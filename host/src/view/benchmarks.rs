@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 
 use super::reads::{GroupKind, Read, Reads};
 use crate::memory::Account;
-use crate::object::{Key, Metadata, Object};
+use crate::object::{Fields, Key, Metadata, Object, Selection, TextCompressor};
 use crate::scene::Scene;
 use crate::selector::LabelSelector;
 
 const STEPS: usize = 1_000;
 const READERS: usize = 10_000;
 const PODS: usize = 100;
+const ROWS: usize = 1_000;
 
 /// It is looked up who has read what changed: one of 10,000 keys, of which each reads an object and a list.
 pub(crate) fn woken() -> Scene {
@@ -61,6 +62,36 @@ pub(crate) fn parse() -> Scene {
         for _ in 0..PODS {
             black_box(Object::parse(black_box(&text)));
         }
+    })
+}
+
+/// Four fields of a pod are selected, of the packed text of a store.
+pub(crate) fn select() -> Scene {
+    let mut compressor = TextCompressor::default();
+    let paths = [
+        ".metadata.name",
+        ".metadata.labels['pod-template-hash']",
+        ".spec.containers[*].image",
+        ".status.phase",
+    ];
+    let selection = Selection::of(&Fields::parse(paths).unwrap_or_default());
+    let pods: Vec<Object> = (0..ROWS)
+        .filter_map(|number| {
+            let mut pod = pod();
+            let name = format!("pod-{number}");
+            if let Some(held) = pod.pointer_mut("/metadata/name") {
+                *held = name.into();
+            }
+            let mut pod = Object::new(&pod)?;
+            compressor.pack(&mut pod.json);
+            Some(pod)
+        })
+        .collect();
+    Scene::new(ROWS, move || {
+        for pod in &pods {
+            let _ = black_box(selection.row(black_box(&pod.json.text()), usize::MAX));
+        }
+        (pods, selection)
     })
 }
 

@@ -58,6 +58,17 @@ const SELECTORS: &[&str] = &[
     "x in (a",
     "a=b=c",
 ];
+const PATHS: &[&str] = &[
+    ".metadata.name",
+    ".metadata",
+    ".data['a']",
+    ".spec[*][*].a",
+    "",
+    ".",
+    "[*]",
+    ".a['",
+    "\u{0}",
+];
 const FIELDS: &[&str] = &["metadata", "spec", "status", "data", "kind", "apiVersion"];
 const METADATA: &[&str] = &[
     "uid",
@@ -176,7 +187,13 @@ fn call(primary: &Primary, random: &mut Random) {
             random.maybe(subresource),
             random.consistency(),
         )),
-        1 => drop(cluster::list(&query(&target, random))),
+        1 => {
+            drop(cluster::list(&query(&target, random)));
+            let paths: Vec<String> = (0..random.below(5))
+                .map(|_| random.one_of(PATHS).to_owned())
+                .collect();
+            drop(cluster::select(&query(&target, random), &paths));
+        }
         2 => drop(cluster::apply(&object(&target, random))),
         3 => drop(cluster::apply_status(&object(&target, random))),
         4 => {

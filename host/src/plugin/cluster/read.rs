@@ -20,6 +20,14 @@ const SELECTOR: usize = 4 << 10;
 const LIMIT: usize = 500;
 const ANSWER: usize = 16 << 20;
 
+/// What was listed.
+pub(super) struct Listed {
+    pub(super) resource: Resource,
+    pub(super) objects: Vec<Object>,
+    /// Whether the store answered.
+    pub(super) stored: bool,
+}
+
 impl Call {
     pub(crate) async fn get(
         &mut self,
@@ -90,6 +98,16 @@ impl Call {
     }
 
     pub(crate) async fn list(&mut self, query: ListQuery) -> Result<Vec<String>, Error> {
+        let listed = self.listed(&query, |_| Ok(())).await?;
+        self.show_all(&listed.resource, listed.objects, listed.stored, None)
+    }
+
+    /// The objects that `query` asks for, of a kind that `allowed` lets through. Changes of them run the key again.
+    pub(super) async fn listed(
+        &mut self,
+        query: &ListQuery,
+        allowed: impl FnOnce(&Resource) -> Result<(), Error>,
+    ) -> Result<Listed, Error> {
         check::names([query.namespace.as_deref()])?;
         if query
             .field_selector
@@ -104,7 +122,7 @@ impl Call {
         let tracked = query.consistency == Consistency::Stored;
         let resource = match self.resource(&query.api_version, &query.kind).await {
             Err(Error::NotFound) if tracked => {
-                self.track_list(&query, &selector)?;
+                self.track_list(query, &selector)?;
                 // The kind may be served since it was asked for.
                 self.resource_if_served(&query.api_version, &query.kind)?
             }
@@ -112,8 +130,9 @@ impl Call {
         };
         let namespace = query.namespace.as_deref();
         self.permit_list(&resource, namespace)?;
+        allowed(&resource)?;
         if tracked {
-            self.track_list(&query, &selector)?;
+            self.track_list(query, &selector)?;
         }
         let limit = query.limit.map_or(usize::MAX, |limit| {
             usize::try_from(limit).unwrap_or(usize::MAX)
@@ -126,12 +145,16 @@ impl Call {
                 .is_empty()
             && self.cluster.view.holds_all(&resource, namespace);
         let objects = if stored {
-            self.list_stored(&resource, &query, &selector, limit)
+            self.list_stored(&resource, query, &selector, limit)
         } else {
-            self.list_latest(&resource, &query, limit).await?
+            self.list_latest(&resource, query, limit).await?
         };
         let objects = self.captured.over(&resource, namespace, &selector, objects);
-        self.show_all(&resource, objects, stored, None)
+        Ok(Listed {
+            resource,
+            objects,
+            stored,
+        })
     }
 
     /// What the store has of a list, which the call has seen then.
@@ -305,7 +328,7 @@ fn page_query(query: &ListQuery, limit: usize, token: &str) -> String {
     parameters.finish()
 }
 
-fn too_much<T>() -> Result<T, Error> {
+pub(super) fn too_much<T>() -> Result<T, Error> {
     Err(Error::other(
         "the list is more than a call may copy (8 MiB): narrow it by selector, limit or declared fields",
     ))

@@ -16,6 +16,7 @@ mod patch;
 mod read;
 mod repeat;
 mod reserved;
+mod select;
 mod set;
 mod slow;
 mod told;

@@ -62,6 +62,29 @@ impl Import for List {
     }
 }
 
+/// `select`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::plugin) struct Select {
+    pub(in crate::plugin) query: List,
+    pub(in crate::plugin) paths: Vec<String>,
+}
+
+impl Import for Select {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "select",
+        interface: "cluster",
+        verbs: List::ABOUT.verbs,
+        effect: Effect::Read,
+    };
+    type Answer = Result<String, Error>;
+
+    fn bytes(&self) -> usize {
+        let paths = self.paths.iter();
+        self.query.bytes() + paths.map(|path| path.len() + 32).sum::<usize>()
+    }
+}
+
 /// `list-children`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

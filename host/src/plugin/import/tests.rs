@@ -49,7 +49,15 @@ fn an_import_is_recorded_in_the_words_of_the_contract() {
         "apiVersion": "v1", "kind": "Pod", "labelSelector": "a=b", "limit": 3,
         "consistency": "stored",
     });
-    assert_eq!(form(&List::from(query)), want);
+    assert_eq!(form(&List::from(query.clone())), want);
+    let select = Select {
+        query: query.into(),
+        paths: vec![".spec.a".into()],
+    };
+    assert_eq!(
+        form(&select),
+        json!({ "query": want, "paths": [".spec.a"] })
+    );
     let (text, object) = (r#"{"a":[1]}"#, json!({ "a": [1] }));
     let want = json!({ "object": object });
     assert_eq!(form(&Apply::from(text.to_owned())), want);

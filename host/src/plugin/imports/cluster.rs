@@ -4,7 +4,7 @@ use super::super::bindings::{cluster, events, types};
 use super::super::import::{
     Adopt, Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteMany,
     Disown, Get, Hold, JsonText, List, ListChildren, PatchObject, Protect, Publish, Release,
-    ReleaseMany,
+    ReleaseMany, Select,
 };
 use super::super::sandbox::SandboxState;
 
@@ -45,6 +45,15 @@ impl cluster::Host for SandboxState {
         children: Vec<String>,
     ) -> wasmtime::Result<Result<Vec<String>, Vec<cluster::SetError>>> {
         self.answer(ApplySet::from(children)).await
+    }
+
+    async fn select(
+        &mut self,
+        query: cluster::ListQuery,
+        paths: Vec<String>,
+    ) -> ImportResult<String> {
+        let query = query.into();
+        self.answer(Select { query, paths }).await
     }
 
     async fn list_children(&mut self, query: cluster::ChildrenQuery) -> ImportResult<Vec<String>> {

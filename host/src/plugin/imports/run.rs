@@ -5,7 +5,7 @@ use super::super::cluster::Call;
 use super::super::import::{
     Adopt, Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteMany,
     Disown, Fetch, Get, Hold, Import, List, ListChildren, PatchObject, Protect, Publish, Release,
-    ReleaseMany,
+    ReleaseMany, Select,
 };
 use super::super::redact::Redactor;
 
@@ -28,6 +28,12 @@ impl Run for Get {
 impl Run for List {
     async fn run(self, call: &mut Call) -> Self::Answer {
         call.list(self.into()).await
+    }
+}
+
+impl Run for Select {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.select(self.query.into(), self.paths).await
     }
 }
 

@@ -185,6 +185,9 @@ fn wherever(arguments: &Value) -> Value {
     let mut arguments = arguments.clone();
     if let Value::Object(fields) = &mut arguments {
         fields.remove("consistency");
+        if let Some(Value::Object(query)) = fields.get_mut("query") {
+            query.remove("consistency");
+        }
     }
     arguments
 }

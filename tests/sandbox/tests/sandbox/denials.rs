@@ -16,6 +16,7 @@ type Denial = (&'static str, fn() -> Handmade, &'static str);
 const DENIALS: &[Denial] = &[
     ("get", get, "get secrets in namespace default"),
     ("list", list, "list secrets in all namespaces"),
+    ("select", select, "list secrets in all namespaces"),
     (
         "list-children",
         list_children,
@@ -179,6 +180,24 @@ fn list() -> Handmade {
     let limit = "(i32.const 0) (i32.const 0)";
     let query = format!("{version} {kind} {NONE} {NONE} {NONE} {limit} (i32.const 1)");
     denied(guest, "list", &query, 4)
+}
+
+/// Its parameters are more than 16, so they lie in memory.
+fn select() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "select", 2);
+    let mut parameters = Vec::new();
+    for text in ["v1", "Secret"] {
+        let (at, length) = guest.place(text.as_bytes());
+        parameters.extend([at, length].into_iter().flat_map(word));
+    }
+    // No namespace, no selectors, no limit, and `latest`.
+    parameters.extend_from_slice(&[0; 12 + 12 + 12 + 8]);
+    parameters.extend_from_slice(&word(1));
+    let (at, length) = guest.place(b".metadata.name");
+    let (paths, _) = guest.place(&[word(at), word(length)].concat());
+    parameters.extend([paths, 1].into_iter().flat_map(word));
+    let (at, _) = guest.place(&parameters);
+    denied(guest, "select", &format!("(i32.const {at})"), 4)
 }
 
 fn list_children() -> Handmade {

@@ -328,6 +328,19 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
             .await?,
         ),
         "cluster.list" => drop(cluster::Host::list(state, any.query()).await?),
+        "cluster.select" => {
+            let paths = [
+                ".metadata.name",
+                ".data['a.b']",
+                ".spec.c[*].d",
+                ".metadata",
+                ".",
+                "[*]",
+                ".data[",
+            ];
+            let paths = (0..any.below(8)).map(|_| any.text(&paths)).collect();
+            drop(cluster::Host::select(state, any.query(), paths).await?);
+        }
         "cluster.list-children" => {
             drop(cluster::Host::list_children(state, any.children_query()).await?);
         }
