@@ -53,6 +53,18 @@ export class Cluster {
   }
 
   /**
+   * As `list`, but gives only these fields of each object: a row with a value for each path, in the given order. Paths are
+   * simple JSONPaths. A value is null if the field is absent, or the plugin did not declare it.
+   * @param {import("@windlass/sdk").ListQuery} query
+   * @param {string[]} paths such as `.spec.nodeName`, `.metadata.labels['app']` or `.spec.containers[*].image`
+   */
+  select(query, paths) {
+    return doing(`select fields of ${query.kind}`, () =>
+      this.#imports.select({ consistency: "stored", ...query }, paths),
+    );
+  }
+
+  /**
    * Reads the objects that have this owner, whatever their labels, in no particular order.
    * @param {import("@windlass/sdk").ChildrenQuery} query
    */

@@ -17,17 +17,12 @@ export const host = {
   },
 
   list(query) {
-    const { apiVersion, kind, consistency } = query;
-    const found = cluster.list({
-      apiVersion,
-      kind,
-      namespace: query.namespace ?? null,
-      labelSelector: query.labelSelector?.toString() ?? null,
-      fieldSelector: query.fieldSelector ?? null,
-      limit: query.limit ?? null,
-      consistency: consistency ?? "stored",
-    });
+    const found = cluster.list(asked(query));
     return found.map((/** @type {string} */ object) => JSON.parse(object));
+  },
+
+  select(query, paths) {
+    return JSON.parse(cluster.select(asked(query), paths));
   },
 
   listChildren({ apiVersion, kind, namespace, owner, orphans, metadataOnly }) {
@@ -136,6 +131,19 @@ export const host = {
   now: () => clock.now(),
   wakeAt: (time) => clock.wakeAt(time),
 };
+
+/** @param {import("@windlass/sdk").ListQuery} query */
+function asked({ apiVersion, kind, consistency, ...query }) {
+  return {
+    apiVersion,
+    kind,
+    namespace: query.namespace ?? null,
+    labelSelector: query.labelSelector?.toString() ?? null,
+    fieldSelector: query.fieldSelector ?? null,
+    limit: query.limit ?? null,
+    consistency: consistency ?? "stored",
+  };
+}
 
 /** @param {ObjectRef} target */
 function named({ apiVersion, kind, namespace, name }) {

@@ -264,6 +264,25 @@ test("many are created, released and deleted in batches up to a failure", () => 
   });
 });
 
+test("rows have a value for each path", () => {
+  const cluster = things();
+  cluster.put(map("x", { "a.b": "1" }));
+  cluster.put({ ...map("y", { c: "2" }), items: [{ a: 1 }, 2] });
+  const query = { apiVersion: "v1", kind: "ConfigMap", namespace: "default" };
+  const paths = [".metadata.name", ".data['a.b']", ".items[*].a", ".data.length"];
+  pass(cluster, "a", (host) => {
+    const want = [
+      ["x", "1", null, null],
+      ["y", null, [1, null], null],
+    ];
+    assert.deepEqual(host.select(query, paths), want);
+    for (const wrong of [[], [""], ["name"], [".a["], ["."], ["[0]"], [".é"]]) {
+      assert.equal(thrown(() => host.select(query, wrong)).code, "invalid", String(wrong));
+    }
+    assert.equal(thrown(() => host.select({ ...query, kind: "Secret" }, paths)).code, "denied");
+  });
+});
+
 test("a primary gets the plugin's finalizer when it is asked for, and is finalized then", () => {
   const cluster = things();
   const asks = controller({

@@ -7,6 +7,7 @@ import { objectRef, reference, title } from "../src/object.js";
 import { inBatches } from "./bulk.js";
 import { adopted, children, disowned, held, released } from "./owners.js";
 import { touchesGuarded } from "./patch.js";
+import { rows } from "./select.js";
 import { applySet, whole } from "./set.js";
 
 /** @typedef {import("@windlass/sdk").KubernetesObject} KubernetesObject */
@@ -62,6 +63,11 @@ export class Call {
   list(query) {
     this.#may(["list"], objectRef(query.apiVersion, query.kind, query.namespace, ""), "");
     return this.#store.list(query);
+  }
+
+  /** @param {import("@windlass/sdk").ListQuery} query @param {string[]} paths */
+  select(query, paths) {
+    return rows(this.list(query), paths);
   }
 
   /** @param {import("@windlass/sdk").ChildrenQuery} query */

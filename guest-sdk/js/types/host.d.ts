@@ -28,17 +28,19 @@ declare module "windlass:plugin/cluster@0.2.0" {
     propagation: string | null;
     gracePeriodSeconds: number | null;
   }
+  interface Query {
+    apiVersion: string;
+    kind: string;
+    namespace: string | null;
+    labelSelector: string | null;
+    fieldSelector: string | null;
+    limit: number | null;
+    consistency: string;
+  }
   const cluster: {
     get(target: Ref, subresource: string | null, consistency: string): string;
-    list(query: {
-      apiVersion: string;
-      kind: string;
-      namespace: string | null;
-      labelSelector: string | null;
-      fieldSelector: string | null;
-      limit: number | null;
-      consistency: string;
-    }): string[];
+    list(query: Query): string[];
+    select(query: Query, paths: string[]): string;
     listChildren(query: {
       apiVersion: string;
       kind: string;

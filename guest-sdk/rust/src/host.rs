@@ -2,6 +2,7 @@
 
 mod words;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::bindings::windlass::plugin::{
@@ -37,6 +38,14 @@ impl Cluster for Host {
             .map_err(Refused::from)
             .and_then(|items| items.iter().map(|item| Ok(parse(item)?)).collect())
             .doing(|| format!("list {}", query.kind))
+    }
+
+    fn select(&self, query: &ListQuery, paths: &[&str]) -> Result<Vec<Vec<Value>>, Error> {
+        let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+        wit::select(&query.into(), &paths)
+            .map_err(Refused::from)
+            .and_then(|rows| Ok(parse(&rows)?))
+            .doing(|| format!("select fields of {}", query.kind))
     }
 
     fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error> {
@@ -315,7 +324,7 @@ fn text(object: &Value) -> String {
 }
 
 /// Reads an answer of the host.
-fn parse(answer: &str) -> Result<Value, Code> {
+fn parse<T: DeserializeOwned>(answer: &str) -> Result<T, Code> {
     serde_json::from_str(answer).map_err(|error| Code::Other(error.to_string()))
 }
 

@@ -22,6 +22,7 @@ mod pass;
 mod patch;
 mod requests;
 mod runner;
+mod select;
 mod set;
 mod store;
 mod stored;

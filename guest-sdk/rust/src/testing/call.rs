@@ -176,6 +176,11 @@ impl Cluster for Call<'_> {
             .doing(|| format!("list {}", query.kind))
     }
 
+    fn select(&self, query: &ListQuery, paths: &[&str]) -> Result<Vec<Vec<Value>>, Error> {
+        self.try_select(query, paths)
+            .doing(|| format!("select fields of {}", query.kind))
+    }
+
     fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error> {
         self.try_list_children(query)
             .doing(|| format!("list children of kind {}", query.kind))

@@ -310,6 +310,29 @@ fn many_are_created_released_and_deleted_in_batches_up_to_a_failure() {
     );
 }
 
+#[test]
+fn rows_have_a_value_for_each_path() {
+    let mut cluster = things();
+    cluster.put(map("x", json!({ "a.b": "1" }))).unwrap();
+    let mut listed = map("y", json!({ "c": "2" }));
+    listed["items"] = json!([{ "a": 1 }, 2]);
+    cluster.put(listed).unwrap();
+    let primary = ObjectRef::new("x.dev/v1", "Thing", "default", "a");
+    let call = Call::new(&mut cluster, primary, "u".into(), manage("v1", "ConfigMap"));
+    let host: &dyn Cluster = &call;
+    let query = ListQuery::all("v1", "ConfigMap").in_namespace("default");
+    let paths = [".metadata.name", ".data['a.b']", ".items[*].a"];
+    let rows = host.select(&query, &paths).unwrap();
+    let want = json!([["x", "1", null], ["y", null, [1, null]]]);
+    assert_eq!(json!(rows), want);
+    for wrong in ["", "name", ".a[", ".", "[0]"] {
+        let error = host.select(&query, &[wrong]).unwrap_err();
+        assert!(matches!(error.code, Code::Invalid(_)), "{wrong}");
+    }
+    let denied = host.select(&ListQuery::all("v1", "Secret"), &paths);
+    assert_eq!(denied.unwrap_err().code, Code::Denied);
+}
+
 /// Asks for the finalizer.
 #[derive(Default)]
 struct Asks;
