@@ -27,7 +27,7 @@ const AGENT: HeaderValue =
 /// Answers in the place of all servers, as those of a fixture. It is asked once the document allows a request and its
 /// headers are filled.
 pub trait StandIn: Send + Sync {
-    /// What comes of a request.
+    /// Answers a request.
     ///
     /// # Errors
     /// There is no answer.
