@@ -3,6 +3,9 @@
 import { ClusterError, controller, manage, objectRef, terminal, transient } from "@windlass/sdk";
 import { deepest } from "./depths.js";
 
+/** A finalizer. */
+const OWN = "tests.windlass.dev/own";
+
 /** Set by an earlier call, if that were possible. */
 let calls = 0;
 
@@ -59,6 +62,26 @@ const MISTAKES = {
   remembers: () => {
     calls += 1;
     if (calls > 1) throw terminal("a variable survived");
+  },
+  many: (object, cluster) => {
+    const { namespace } = object.metadata;
+    const maps = ["a", "b", "a"].map((name) => ({
+      ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name, finalizers: [OWN] } },
+      data: { key: name },
+    }));
+    const code = (/** @type {{ error?: Error }} */ { error }) =>
+      error instanceof ClusterError ? error.code : "ok";
+    const query = { apiVersion: "v1", kind: "ConfigMap", namespace };
+    const select = (/** @type {string[]} */ ...paths) =>
+      cluster.select({ ...query, consistency: "latest" }, paths);
+    const made = cluster.createMany(maps);
+    const rows = select(".metadata.name", ".data.key", ".data.none");
+    const held = made.flatMap(({ object }) => object ?? []);
+    const released = cluster.releaseMany(held, OWN);
+    const absent = objectRef("v1", "ConfigMap", namespace, "absent");
+    const deleted = cluster.deleteMany([absent, ...held]);
+    const steps = [made.map(code), rows, released.map(code), deleted.map(code), select(".kind")];
+    throw terminal(JSON.stringify(steps));
   },
   time: (_, cluster) => {
     throw terminal(`${new Date().toISOString()} ${cluster.now()}`);

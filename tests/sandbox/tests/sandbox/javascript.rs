@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tracing::Level;
+use windlass_host::grants::Grants;
 use windlass_host::manifest::Limits;
 use windlass_host::plugin::{Action, CallError, Called, Failure};
 use windlass_sandbox_tests::{House, Tenant, guests::workspace, logs};
@@ -19,12 +20,16 @@ struct Clumsy {
 
 impl Clumsy {
     async fn with(mistake: &str, limits: Limits) -> Self {
+        Self::granted(mistake, limits, grants()).await
+    }
+
+    async fn granted(mistake: &str, limits: Limits, grants: Grants) -> Self {
         logs::keep();
         let object = format!("js-{}", mistake.to_lowercase());
         let house = House::on_threads(api_server(&[&object]), 1).unwrap();
         let config = json!({ "mistake": mistake });
         let plugin = house.load("clumsy", wasm("clumsy-js"), &config, limits);
-        let tenant = house.admit(plugin.await.unwrap(), grants()).await.unwrap();
+        let tenant = house.admit(plugin.await.unwrap(), grants).await.unwrap();
         Self {
             _house: house,
             tenant,
@@ -115,6 +120,29 @@ async fn a_refused_call_is_an_error_with_its_code() {
     let codes = made("codes").await;
     let says = "undefined not-found true: cannot get ConfigMap/default/absent: not found";
     assert_eq!(terminal(&codes), says);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_for_many_objects_answer_for_each_of_them() {
+    let grants = json!([
+        { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings"],
+          "verbs": ["get", "list", "watch"], "namespaces": "all" },
+        { "apiGroups": [""], "resources": ["configmaps"],
+          "verbs": ["get", "list", "create", "patch", "delete"],
+          "finalizers": ["tests.windlass.dev/own"], "acknowledge": true },
+    ]);
+    let grants = Grants::new(serde_json::from_value(grants).unwrap()).unwrap();
+    let clumsy = Clumsy::granted("many", AMPLE, grants).await;
+    let called = clumsy.call().await;
+    let got: serde_json::Value = serde_json::from_str(terminal(&called)).unwrap();
+    let want = json!([
+        ["ok", "ok", "conflict"],
+        [["a", "a", null], ["b", "b", null]],
+        ["ok", "ok"],
+        ["ok", "ok", "ok"],
+        [],
+    ]);
+    assert_eq!(got, want);
 }
 
 #[tokio::test(flavor = "multi_thread")]
