@@ -4,7 +4,7 @@ import { ClusterError, controller, manage, objectRef, terminal, transient } from
 import { deepest } from "./depths.js";
 
 /** A finalizer. */
-const OWN = "tests.windlass.dev/own";
+const OWN = "example.com/own";
 
 /** Set by an earlier call, if that were possible. */
 let calls = 0;

@@ -45,7 +45,7 @@ pub struct DevFlags {
     #[arg(long, env = "WINDLASS_ADMIN_BIND_ADDRESS", value_name = "ADDRESS")]
     pub admin_bind_address: Option<BindAddress>,
     /// Send HTTP requests of plugins to ORIGIN to a server on this machine instead, such as
-    /// https://api.example.com=http://127.0.0.1:8000
+    /// `https://api.example.com=http://127.0.0.1:8000`
     #[arg(long, value_name = "ORIGIN=URL")]
     pub http: Vec<String>,
     /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]

@@ -129,7 +129,7 @@ async fn calls_for_many_objects_answer_for_each_of_them() {
           "verbs": ["get", "list", "watch"], "namespaces": "all" },
         { "apiGroups": [""], "resources": ["configmaps"],
           "verbs": ["get", "list", "create", "patch", "delete"],
-          "finalizers": ["tests.windlass.dev/own"], "acknowledge": true },
+          "finalizers": ["example.com/own"], "acknowledge": true },
     ]);
     let grants = Grants::new(serde_json::from_value(grants).unwrap()).unwrap();
     let clumsy = Clumsy::granted("many", AMPLE, grants).await;
