@@ -66,7 +66,7 @@ const MISTAKES = {
   many: (object, cluster) => {
     const { namespace } = object.metadata;
     const maps = ["a", "b", "a"].map((name) => ({
-      ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name, finalizers: [OWN] } },
+      ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name } },
       data: { key: name },
     }));
     const code = (/** @type {{ error?: Error }} */ { error }) =>
@@ -77,6 +77,7 @@ const MISTAKES = {
     const made = cluster.createMany(maps);
     const rows = select(".metadata.name", ".data.key", ".data.none");
     const held = made.flatMap(({ object }) => object ?? []);
+    held.forEach((map) => cluster.hold(map, OWN));
     const released = cluster.releaseMany(held, OWN);
     const absent = objectRef("v1", "ConfigMap", namespace, "absent");
     const deleted = cluster.deleteMany([absent, ...held]);
