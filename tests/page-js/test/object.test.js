@@ -37,9 +37,9 @@ test("a plugin's page leads to what fails and to what is slow", async () => {
   // Nothing was finalized yet.
   assert.ok((await tab.texts("h2 + ul li")).includes("deployments.apps: delete"));
   const failing = await tab.texts("h2 + table:first-of-type tbody tr:only-child td");
-  assert.equal(failing[0], "default/bob");
+  assert.equal(failing[0], "Greeting default/bob");
   assert.equal(failing.at(-1), "plugin reported a terminal failure: spec.name is blank");
-  await tab.follow("default/bob");
+  await tab.follow("Greeting default/bob");
   assert.deepEqual(await tab.texts("h1"), ["Greeting/default/bob"]);
   assert.equal((await tab.texts(".strip .failed b"))[0], "reconcile");
   assert.deepEqual(tab.complaints, []);
