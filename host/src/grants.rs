@@ -25,7 +25,17 @@ pub use used::{Unused, Used};
 pub use yaml::{block, entries};
 
 /// The verbs that grants know, and `*` for all of them. Applying takes `create` and `patch`.
-const VERBS: [&str; 7] = ["get", "list", "watch", "create", "patch", "delete", "*"];
+const VERBS: [&str; 9] = [
+    "get",
+    "list",
+    "watch",
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+    "*",
+];
 
 /// One permission, in the form of an RBAC rule, and where it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -38,7 +48,7 @@ pub struct Grant {
     /// Empty means any.
     #[serde(default)]
     pub resource_names: Vec<String>,
-    /// `get`, `list`, `watch`, `create`, `patch`, `delete`.
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
     pub verbs: Vec<String>,
     /// Where.
     #[serde(default)]
@@ -190,6 +200,15 @@ impl Grants {
     /// served.
     pub fn know_group(&self, group: &str) -> bool {
         self.0.iter().any(|grant| matches(&grant.api_groups, group))
+    }
+
+    /// Whether `verb` on a resource is granted anywhere, to whatever names.
+    pub fn name_kind(&self, verb: &str, group: &str, plural: &str) -> bool {
+        !power::is_never(group, plural, None)
+            && self
+                .0
+                .iter()
+                .any(|grant| grant.names(verb, group, plural, None))
     }
 
     /// Whether `verb` on a resource is granted anywhere to any name: how needs are compared.

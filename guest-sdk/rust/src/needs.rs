@@ -26,7 +26,7 @@ pub struct Rule {
     pub resources: Vec<String>,
     /// Empty means any name.
     pub resource_names: Vec<String>,
-    /// `get`, `list`, `watch`, `create`, `patch`, `delete`.
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
     pub verbs: Vec<String>,
     /// The parts that the plugin reads, as simple JSONPaths. Empty means all.
     pub fields: Vec<String>,

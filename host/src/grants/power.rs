@@ -10,6 +10,9 @@ use rows::{NEVER, NEVER_VERBS, POWERFUL, PowerRow, Verbs};
 /// The group of roles and bindings.
 const RBAC: &str = "rbac.authorization.k8s.io";
 
+/// It names no objects: no name restricts it.
+const DELETE_COLLECTION: &str = "deletecollection";
+
 /// What no wildcard covers.
 const SECRETS: (&str, &str) = ("", "secrets");
 
@@ -50,13 +53,18 @@ pub(super) fn is_never(group: &str, plural: &str, subresource: Option<&str>) -> 
 /// Whether `access` would change the host's own roles and bindings: those of `deploy/base` begin with
 /// `windlass`, and those of `windlass rbac` are called `NAMESPACE:SERVICEACCOUNT:PLUGIN`.
 pub(super) fn is_hosts_own(access: &Access<'_>) -> bool {
+    let is_own = |name: &str| {
+        let rest = name.strip_prefix("windlass");
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            || name.split(':').count() == 3
+    };
     access.resource.group == RBAC
         && is_write(access.verb)
-        && access.name.is_some_and(|name| {
-            let rest = name.strip_prefix("windlass");
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-                || name.split(':').count() == 3
-        })
+        && match access.name {
+            Some(name) => is_own(name),
+            // The host's own are among all of them.
+            None => access.verb == DELETE_COLLECTION,
+        }
 }
 
 /// Whether only a grant that names the namespace covers `access`.
@@ -112,6 +120,12 @@ pub(super) fn power(grant: &Grant) -> Power {
         if list.iter().any(|entry| entry.contains('*')) {
             add(what, "it covers more than anybody has looked at");
         }
+    }
+    if grant.verbs.iter().any(|verb| verb == DELETE_COLLECTION) {
+        add(
+            DELETE_COLLECTION,
+            "it deletes all objects of a namespace that a selector selects, whoever made them",
+        );
     }
     if grant.adopt {
         add("adopt", "it takes over objects that somebody else made");
@@ -175,7 +189,10 @@ fn never_in(group: &str, resource: &str) -> Option<PowerReason> {
 }
 
 fn is_write(verb: &str) -> bool {
-    matches!(verb, "create" | "patch" | "delete")
+    matches!(
+        verb,
+        "create" | "update" | "patch" | "delete" | DELETE_COLLECTION
+    )
 }
 
 impl PowerRow {

@@ -6,6 +6,7 @@
 //! - `get` with `delete`: what the host has not seen it reads, to delete it by its UID;
 //! - `get` with `create` and `patch`: before it applies a child of a set, it looks at what has that name;
 //! - `get` on `x` with `patch` on `x/status`: after a conflict it reads before it tries again;
+//! - `get` on `x` with `update` on a subresource of `x`: it reads the metadata that the update leaves as it is;
 //! - Events about what the plugin may see;
 //! - `update` on the primary's `finalizers`, if children are made: admission may ask it of anyone who
 //!   writes an owner reference that blocks the owner's deletion.
@@ -25,7 +26,16 @@ use crate::grants::{Grant, Grants, Namespaces, Scope};
 
 /// All verbs that grants know, in the order in which they are printed: what `*` stands for. In RBAC
 /// it would stand for more.
-const VERBS: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
+const VERBS: [&str; 8] = [
+    "get",
+    "list",
+    "watch",
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+];
 
 /// Where rules hold: a ClusterRole, or a Role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,7 +102,7 @@ fn of_resources(grant: &Grant, groups: &[&str], resources: &[&str]) -> Vec<Polic
         }
         // Names do not restrict these: RBAC takes them for a request with a field selector only.
         "list" => names.is_empty() && (holds(grant, "list") || holds(grant, "watch")),
-        "watch" => names.is_empty() && holds(grant, "watch"),
+        "watch" | "deletecollection" => names.is_empty() && holds(grant, verb),
         verb => holds(grant, verb),
     };
     let verbs: Vec<&str> = VERBS.into_iter().filter(|verb| may(verb)).collect();
@@ -100,13 +110,13 @@ fn of_resources(grant: &Grant, groups: &[&str], resources: &[&str]) -> Vec<Polic
     if !names.is_empty() && holds(grant, "watch") {
         rules.push(rule(groups, resources, &[], &["list", "watch"]));
     }
-    if holds(grant, "patch") {
-        let of_status = resources
-            .iter()
-            .filter_map(|resource| resource.strip_suffix("/status"));
-        let of_status: Vec<&str> = of_status.collect();
-        rules.push(rule(groups, &of_status, &names, &["get"]));
-    }
+    // What the host reads itself before it changes a subresource of it.
+    let read = resources.iter().filter_map(|resource| {
+        let (plural, subresource) = resource.split_once('/')?;
+        let reads = holds(grant, "update") || subresource == "status" && holds(grant, "patch");
+        reads.then_some(plural)
+    });
+    rules.push(rule(groups, &read.collect::<Vec<_>>(), &names, &["get"]));
     let says = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|list| !list.is_empty());
     rules.retain(|rule| says(&rule.api_groups) && says(&rule.resources) && !rule.verbs.is_empty());
     rules

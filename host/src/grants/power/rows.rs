@@ -22,7 +22,7 @@ pub(in crate::grants) struct PowerRow {
 pub(in crate::grants) enum Verbs {
     /// All of them.
     Any,
-    /// `create`, `patch` and `delete`.
+    /// `create`, `update`, `patch`, `delete` and `deletecollection`.
     Writes,
     /// Writes in this namespace. Only a grant that names the namespace covers them.
     WritesIn(&'static str),
@@ -89,6 +89,11 @@ pub(in crate::grants) const POWERFUL: &[PowerRow] = &[
         "",
         "namespaces",
         "its labels decide which pods and network policies it allows, and deleting it deletes all that is in it",
+    ),
+    any(
+        "",
+        "namespaces/finalize",
+        "it removes a namespace whose objects are still there",
     ),
     any(
         "",

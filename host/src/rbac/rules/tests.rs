@@ -73,7 +73,7 @@ fn a_grant_becomes_the_rule_that_it_looks_like() {
         ),
         (
             "resources: [configmaps], verbs: ['*'], acknowledge: true",
-            "get list watch create patch delete on configmaps of ",
+            "get list watch create update patch delete deletecollection on configmaps of ",
             "a star is what grants know, not what RBAC knows",
         ),
         (
@@ -172,7 +172,7 @@ fn whoever_applies_roles_reads_why_they_are_powerful() {
 }
 
 #[test]
-fn a_status_that_is_patched_may_be_read_again() {
+fn what_has_a_subresource_that_is_changed_may_be_read() {
     let status =
         "[{ apiGroups: [x.dev], resources: [things/status], verbs: [patch], namespaces: [a] }]";
     assert_eq!(
@@ -180,6 +180,14 @@ fn a_status_that_is_patched_may_be_read_again() {
         [
             "a: patch on things/status of x.dev",
             "a: get on things of x.dev"
+        ]
+    );
+    let finalize = "[{ apiGroups: [''], resources: [namespaces/finalize], verbs: [update], namespaces: all, acknowledge: true }]";
+    assert_eq!(
+        granted(finalize, everywhere()),
+        [
+            "*: update on namespaces/finalize of ",
+            "*: get on namespaces of "
         ]
     );
     // Granted anyway: nothing is added.
@@ -193,10 +201,10 @@ fn a_status_that_is_patched_may_be_read_again() {
 fn names_restrict_all_but_what_an_informer_does() {
     let grant = |verbs: &str| {
         format!(
-            "[{{ apiGroups: [''], resources: [configmaps], resourceNames: [a, b], verbs: [{verbs}], namespaces: [n] }}]"
+            "[{{ apiGroups: [''], resources: [configmaps], resourceNames: [a, b], verbs: [{verbs}], namespaces: [n], acknowledge: true }}]"
         )
     };
-    let cases: [(&str, &[&str]); 4] = [
+    let cases: [(&str, &[&str]); 5] = [
         ("get, patch", &["n: get patch on configmaps of  [a,b]"]),
         ("delete", &["n: get delete on configmaps of  [a,b]"]),
         (
@@ -208,6 +216,7 @@ fn names_restrict_all_but_what_an_informer_does() {
         ),
         // A list is of a whole collection: this grant allows none.
         ("list", &[]),
+        ("deletecollection", &[]),
     ];
     for (verbs, want) in cases {
         assert_eq!(granted(&grant(verbs), only(&["n"])), want, "{verbs}");
