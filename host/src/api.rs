@@ -29,7 +29,7 @@ use serde_json::value::RawValue;
 use tracing::Instrument;
 
 pub use builtin::is_cluster_scoped;
-pub use discovery::{Discovery, Lookup, Unserved};
+pub use discovery::{Discovery, Lookup, ServedKind, Unserved};
 pub use error::{ApiError, RefusedBy};
 pub use gate::Gate;
 pub use lines::Lines;
@@ -188,6 +188,18 @@ impl Api {
             .task(async move { clock.sleep(wait).await });
         // It can only be lost with the host.
         drop(pause.await);
+    }
+
+    /// Waits for `work` at most so long. Answers whether it is done.
+    pub async fn within(
+        &self,
+        longest: Duration,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> bool {
+        let clock = self.seams.clock;
+        let work = async move { clock.within(longest, work).await.is_some() };
+        // It can only be lost with the host.
+        self.seams.spawn.task(work).await.unwrap_or(false)
     }
 
     /// Whether writes pass the gate now.

@@ -14,6 +14,7 @@ mod failing;
 mod finalizer;
 mod handle;
 mod hot;
+mod kinds;
 mod object_state;
 mod once;
 mod pass_run;

@@ -29,6 +29,7 @@ mod proposals;
 mod redact;
 mod refusal;
 mod sandbox;
+pub(crate) mod served;
 mod setup;
 mod shares;
 mod slots;

@@ -12,6 +12,7 @@ mod effect;
 mod event_mapper;
 mod informed;
 mod journal;
+mod kinds;
 mod location;
 mod own_writes;
 mod reads;
@@ -35,6 +36,8 @@ pub use effect::SentWrite;
 use event_mapper::EventMapper;
 use journal::Journals;
 pub use journal::{Journal, Rewrite, Saw, WriteOutcome, Wrote};
+use kinds::KindReads;
+pub use kinds::KindsDigest;
 use location::ObjectLocation;
 use own_writes::OwnWrites;
 use parking_lot::{Mutex, RwLock};
@@ -108,6 +111,7 @@ pub struct View {
     authors: Mutex<Authors>,
     journals: Mutex<Journals>,
     unanswered: Unanswered,
+    kinds: KindReads,
     /// Keys that run when something more is watched.
     waiting: Mutex<BTreeSet<Key>>,
     wakes: EventMapper,
@@ -127,6 +131,7 @@ impl View {
             authors: Mutex::new(Authors::on(account)),
             journals: Mutex::default(),
             unanswered: Unanswered::default(),
+            kinds: KindReads::on(account),
             waiting: Mutex::default(),
             wakes: EventMapper::new(watch_spec.primary.clone(), watch_spec.spec_change_only),
             watch_spec,

@@ -73,6 +73,14 @@ export class Cluster {
   }
 
   /**
+   * The kinds that the cluster serves, of those that the grants name. It is tracked: if one comes or goes, the primary runs
+   * again.
+   */
+  kinds() {
+    return doing("list the kinds that are served", () => this.#imports.kinds());
+  }
+
+  /**
    * Makes the primary the controlling owner of an object that was read, or `owner`, which the primary controls.
    * @param {KubernetesObject} object
    * @param {{ owner?: ObjectRef | KubernetesObject, finalizer?: string }} [options]
@@ -209,6 +217,21 @@ export class Cluster {
   }
 
   /**
+   * Replaces a subresource of an object: a whole `status`, a `Scale`, or `finalize` of a Namespace. `object` carries a
+   * `metadata.resourceVersion`, the version that it was made from; all other metadata stays as it is. Throws a
+   * `ClusterError` with the code `conflict` if the object has another version by now.
+   * @param {ObjectRef | KubernetesObject} target
+   * @param {string} subresource
+   * @param {object} object
+   */
+  updateSubresource(target, subresource, object) {
+    const name = reference(target);
+    return doing(`update ${subresource} of ${title(name)}`, () =>
+      this.#imports.updateSubresource(name, subresource, object),
+    );
+  }
+
+  /**
    * Changes part of an object, or of a subresource of it, without owning the fields: an array is a
    * JSON patch, an object a merge patch.
    * @param {ObjectRef | KubernetesObject} target
@@ -248,6 +271,18 @@ export class Cluster {
     const calls = given.map(({ target }) => `delete ${title(target)}`);
     const answers = answered(calls, this.#imports.deleteMany(given));
     return answers.map(({ error }) => (error && !error.isNotFound ? { error } : {}));
+  }
+
+  /**
+   * Deletes all objects that match, in one request. It needs the verb `deletecollection`. A namespaced kind needs a
+   * namespace, and there is no limit.
+   * @param {import("@windlass/sdk").ListQuery} query
+   * @param {import("@windlass/sdk").DeleteOptions} [options]
+   */
+  deleteAll(query, options = {}) {
+    doing(`delete all ${query.kind}`, () =>
+      this.#imports.deleteAll({ consistency: "stored", ...query }, options),
+    );
   }
 
   /**

@@ -37,6 +37,8 @@ export const host = {
     return found.map((/** @type {string} */ object) => JSON.parse(object));
   },
 
+  kinds: () => cluster.kinds(),
+
   adopt(target, uid, owner, finalizer) {
     const by = owner ? named(owner) : null;
     return JSON.parse(cluster.adopt(named(target), uid, by, finalizer ?? null));
@@ -98,6 +100,11 @@ export const host = {
     return JSON.parse(answer);
   },
 
+  updateSubresource(target, subresource, object) {
+    const answer = cluster.updateSubresource(named(target), subresource, JSON.stringify(object));
+    return JSON.parse(answer);
+  },
+
   patch(target, subresource, patch) {
     const kind = Array.isArray(patch) ? "json" : "merge";
     const answer = cluster.patch(named(target), subresource ?? null, kind, JSON.stringify(patch));
@@ -112,6 +119,10 @@ export const host = {
     return cluster.deleteMany(
       targets.map(({ target, options }) => [named(target), conditions(options)]),
     );
+  },
+
+  deleteAll(query, options) {
+    cluster.deleteAll(asked(query), conditions(options));
   },
 
   event({ regarding, related, severity, reason, action, note }) {

@@ -100,6 +100,11 @@ export class Call {
     if (object) this.#edit(target, object, disowned(object, taken, finalizer));
   }
 
+  /** @returns {never} */
+  kinds() {
+    throw refusal("other", "FakeCluster does not know which kinds are served");
+  }
+
   /** @param {ObjectRef} target @param {string} uid @param {string} finalizer */
   hold(target, uid, finalizer) {
     this.#may(["patch"], target, "");
@@ -204,6 +209,12 @@ export class Call {
     throw refusal("other", "FakeCluster has no subresources");
   }
 
+  /** @param {ObjectRef} target @param {string} subresource @returns {never} */
+  updateSubresource(target, subresource) {
+    this.#may(["update"], target, `/${subresource}`);
+    throw refusal("other", "FakeCluster has no subresources");
+  }
+
   /** @param {ObjectRef} target @param {string | undefined} subresource @param {object | object[]} patch */
   patch(target, subresource, patch) {
     this.#may(["patch"], target, subresource ? `/${subresource}` : "");
@@ -235,6 +246,12 @@ export class Call {
     const single = (/** @type {(typeof targets)[number]} */ { target, options }) =>
       this.delete(target, options);
     return inBatches(targets, single, (code) => code !== "not-found");
+  }
+
+  /** @param {import("@windlass/sdk").ListQuery} query @param {import("@windlass/sdk").DeleteOptions} options */
+  deleteAll(query, options) {
+    this.#may(["deletecollection"], { ...query, name: "" }, "");
+    for (const object of this.#store.list(query)) this.#store.delete(reference(object), options);
   }
 
   /** @param {import("@windlass/sdk").Event} event */

@@ -49,6 +49,7 @@ declare module "windlass:plugin/cluster@0.2.0" {
       orphans: boolean;
       metadataOnly: boolean;
     }): string[];
+    kinds(): import("@windlass/sdk").Served[];
     adopt(target: Ref, uid: string, owner: Ref | null, finalizer: string | null): string;
     disown(target: Ref, uid: string, owners: string[], finalizer: string | null): void;
     hold(target: Ref, uid: string, finalizer: string): string;
@@ -61,9 +62,11 @@ declare module "windlass:plugin/cluster@0.2.0" {
     create(object: string): string;
     createMany(objects: string[]): Answer<string>[];
     createSubresource(parent: Ref, subresource: string, object: string): string;
+    updateSubresource(target: Ref, subresource: string, object: string): string;
     patch(target: Ref, subresource: string | null, patchType: string, patch: string): string;
     delete(target: Ref, options: Conditions): void;
     deleteMany(targets: [Ref, Conditions][]): Answer<void>[];
+    deleteAll(query: Query, options: Conditions): void;
   };
   export default cluster;
 }

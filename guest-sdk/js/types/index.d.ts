@@ -55,7 +55,7 @@ export interface Need {
   resources: string[];
   /** Empty means any name. */
   resourceNames?: string[];
-  /** `get`, `list`, `watch`, `create`, `patch`, `delete`. */
+  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`. */
   verbs: string[];
   /** The parts that the plugin reads, as simple JSONPaths. Empty means all. */
   fields?: string[];
@@ -216,6 +216,20 @@ export interface ListQuery {
   consistency?: Consistency;
 }
 
+/** A kind that the cluster serves, and a grant names. */
+export interface Served {
+  /** `apps/v1`: the first version that has the kind, in the order that the API server prefers. */
+  apiVersion: string;
+  /** `Deployment`. */
+  kind: string;
+  /** The resource: `deployments`. */
+  plural: string;
+  /** Whether its objects are in namespaces. */
+  namespaced: boolean;
+  /** What can be done to its objects, of that what the grants name. */
+  verbs: string[];
+}
+
 /** Conditions and options of a delete. */
 export interface DeleteOptions {
   /** Only the object with this UID. Absent means the object that this call read. */
@@ -247,6 +261,11 @@ export class Cluster {
   select(query: ListQuery, paths: string[]): any[][];
   /** Reads the objects that have this owner, whatever their labels. */
   listChildren(query: ChildrenQuery): KubernetesObject[];
+  /**
+   * The kinds that the cluster serves, of those that the grants name. It is tracked: if one comes or goes, the primary runs
+   * again.
+   */
+  kinds(): Served[];
   /**
    * Makes the primary the controlling owner of an object that was read, or `owner`, which the primary controls. The grant
    * must say `adopt: true`.
@@ -294,6 +313,16 @@ export class Cluster {
     subresource: string,
     object: object,
   ): Record<string, any>;
+  /**
+   * Replaces a subresource of an object: a whole `status`, a `Scale`, or `finalize` of a Namespace. `object` carries a
+   * `metadata.resourceVersion`, the version that it was made from; all other metadata stays as it is. If the object has
+   * another version by now, it throws a conflict.
+   */
+  updateSubresource(
+    target: ObjectRef | KubernetesObject,
+    subresource: string,
+    object: object,
+  ): Record<string, any>;
   /** Changes part of an object: an array is a JSON patch, an object a merge patch. */
   patch(
     target: ObjectRef | KubernetesObject,
@@ -309,6 +338,11 @@ export class Cluster {
     targets: (ObjectRef | KubernetesObject)[],
     options?: DeleteOptions,
   ): { error?: ClusterError }[];
+  /**
+   * Deletes all objects that match, in one request. It needs the verb `deletecollection`. A namespaced kind needs a
+   * namespace, and there is no limit. On an error, some of the objects may be deleted.
+   */
+  deleteAll(query: ListQuery, options?: DeleteOptions): void;
   /** Records an Event. */
   event(event: Event): void;
   /** Writes one line into the host's log. */
@@ -503,6 +537,7 @@ export interface HostImports {
   list(query: ListQuery): KubernetesObject[];
   select(query: ListQuery, paths: string[]): any[][];
   listChildren(query: ChildrenQuery): KubernetesObject[];
+  kinds(): Served[];
   adopt(
     target: ObjectRef,
     uid: string,
@@ -521,6 +556,7 @@ export interface HostImports {
   create(object: KubernetesObject): KubernetesObject;
   createMany(objects: KubernetesObject[]): Answer<KubernetesObject>[];
   createSubresource(parent: ObjectRef, subresource: string, object: object): Record<string, any>;
+  updateSubresource(target: ObjectRef, subresource: string, object: object): Record<string, any>;
   patch(
     target: ObjectRef,
     subresource: string | undefined,
@@ -528,6 +564,7 @@ export interface HostImports {
   ): KubernetesObject;
   delete(target: ObjectRef, options: DeleteOptions): void;
   deleteMany(targets: { target: ObjectRef; options: DeleteOptions }[]): Answer<void>[];
+  deleteAll(query: ListQuery, options: DeleteOptions): void;
   event(event: Event): void;
   log(level: Level, message: string, fields: { key: string; value: string }[]): void;
   metric(

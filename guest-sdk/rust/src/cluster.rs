@@ -12,7 +12,7 @@ use crate::failed::{Code, Context, Error, SetError};
 use crate::fetch::{FetchError, FetchOptions, FetchRequest, FetchResponse};
 use crate::object::Object;
 use crate::query::{
-    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch,
+    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Served,
 };
 use crate::report::{Event, Level, Metric};
 
@@ -49,6 +49,13 @@ pub trait Cluster {
     /// # Errors
     /// [`Code::NotFound`] if the cluster does not serve the kind.
     fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error>;
+
+    /// The kinds that the cluster serves, of those that the grants name. It is tracked: if one comes or goes, the primary runs
+    /// again.
+    ///
+    /// # Errors
+    /// [`Code::Unavailable`] if the cluster does not say what all its groups serve.
+    fn kinds(&self) -> Result<Vec<Served>, Error>;
 
     /// Sets the named fields, and removes fields that are no longer named.
     ///
@@ -142,6 +149,18 @@ pub trait Cluster {
         object: &Value,
     ) -> Result<Value, Error>;
 
+    /// Replaces a subresource of an object, such as a whole `status`, or `finalize` of a Namespace. `object` carries a
+    /// `metadata.resourceVersion`: the version that it was made from. All other metadata stays as it is.
+    ///
+    /// # Errors
+    /// [`Code::Conflict`] if the object has another version by now, [`Code::NotFound`] if it is not there.
+    fn update_subresource_json(
+        &self,
+        target: &ObjectRef,
+        subresource: &str,
+        object: &Value,
+    ) -> Result<Value, Error>;
+
     /// Changes part of an object, or of a subresource of it, without owning the fields.
     ///
     /// # Errors
@@ -163,6 +182,13 @@ pub trait Cluster {
     /// As [`Cluster::delete_with`], for many objects. The calls are made as in [`Cluster::create_many_json`]. An object that
     /// is gone already is [`Code::NotFound`], but does not stop the host.
     fn delete_many_with(&self, targets: &[(ObjectRef, DeleteOptions)]) -> Vec<Result<(), Error>>;
+
+    /// Deletes all objects that match, in one request. It needs the verb `deletecollection`. A namespaced kind needs a
+    /// namespace. A query with a limit, and options with a UID or a version, are [`Code::Invalid`].
+    ///
+    /// # Errors
+    /// On an error, some of the objects may be deleted.
+    fn delete_all_with(&self, query: &ListQuery, options: &DeleteOptions) -> Result<(), Error>;
 
     /// Sends one HTTP request to a server outside the cluster, and waits for the whole answer. Every status is an answer.
     /// The host sends it once; a call of the plugin may be repeated.
@@ -325,6 +351,19 @@ impl dyn Cluster + '_ {
         object: impl Serialize,
     ) -> Result<Value, Error> {
         self.create_subresource_json(parent, subresource, &json_of(object)?)
+    }
+
+    /// Replaces a subresource of an object, as [`Cluster::update_subresource_json`] says.
+    ///
+    /// # Errors
+    /// As [`Cluster::update_subresource_json`].
+    pub fn update_subresource(
+        &self,
+        target: &ObjectRef,
+        subresource: &str,
+        object: impl Serialize,
+    ) -> Result<Value, Error> {
+        self.update_subresource_json(target, subresource, &json_of(object)?)
     }
 
     /// Changes a part of an object without owning the fields. Use `apply` if you can.

@@ -12,7 +12,7 @@ use crate::cluster::Cluster;
 use crate::failed::{Code, Context, Error, Refused, SetError, SetFailure};
 use crate::fetch::{FetchCode, FetchError, FetchOptions, FetchRequest, FetchResponse};
 use crate::query::{
-    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch,
+    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Served,
 };
 use crate::report::{Event, Level, Measure, Metric, Severity};
 
@@ -53,6 +53,13 @@ impl Cluster for Host {
             .map_err(Refused::from)
             .and_then(|items| items.iter().map(|item| Ok(parse(item)?)).collect())
             .doing(|| format!("list children of kind {}", query.kind))
+    }
+
+    fn kinds(&self) -> Result<Vec<Served>, Error> {
+        let served = wit::kinds().map_err(Refused::from);
+        served
+            .map(|served| served.into_iter().map(Served::from).collect())
+            .doing(|| "list the kinds that are served".to_owned())
     }
 
     fn adopt_json(
@@ -157,6 +164,21 @@ impl Cluster for Host {
         .doing(|| format!("post to {subresource} of {parent}"))
     }
 
+    fn update_subresource_json(
+        &self,
+        target: &ObjectRef,
+        subresource: &str,
+        object: &Value,
+    ) -> Result<Value, Error> {
+        let object = text(object);
+        answered(wit::update_subresource(
+            &target.into(),
+            subresource,
+            &object,
+        ))
+        .doing(|| format!("update {subresource} of {target}"))
+    }
+
     fn patch_json(
         &self,
         target: &ObjectRef,
@@ -185,6 +207,12 @@ impl Cluster for Host {
         let deleted = wit::delete_many(&given).into_iter();
         let deleted = deleted.map(|answer| answer.map_err(Refused::from));
         named(deleted, targets, |(target, _)| format!("delete {target}"))
+    }
+
+    fn delete_all_with(&self, query: &ListQuery, options: &DeleteOptions) -> Result<(), Error> {
+        wit::delete_all(&query.into(), &options.into())
+            .map_err(Refused::from)
+            .doing(|| format!("delete all {}", query.kind))
     }
 
     fn fetch_with(

@@ -81,6 +81,7 @@ pub use needs::{Needs, Rule, manage, need, plural, read};
 pub use object::Object;
 pub use query::{
     Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation,
+    Served,
 };
 pub use reconciler::{Finalize, Reconciler, Watch};
 pub use report::{Event, Level, Measure, Metric, Severity};

@@ -207,6 +207,28 @@ pub struct DeleteOptions {
     pub grace_period_seconds: Option<u32>,
 }
 
+/// A kind that the cluster serves, and a grant names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// `apps/v1`, or `v1` for the core group: the first version that has the kind, in the order that the API server prefers.
+    pub api_version: String,
+    /// `Deployment`.
+    pub kind: String,
+    /// The resource: `deployments`.
+    pub plural: String,
+    /// Whether its objects are in namespaces.
+    pub namespaced: bool,
+    /// What can be done to its objects, of that what the grants name.
+    pub verbs: Vec<String>,
+}
+
+impl Served {
+    /// Whether this can be done to its objects: `list`.
+    pub fn can(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|held| held == verb)
+    }
+}
+
 /// How an object is changed without owning its fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Patch {

@@ -3,6 +3,7 @@
 //! - What was found is kept; what was not is asked for again, but not in quick succession.
 //! - A kind that nobody serves is `None`, never an error.
 
+mod catalog;
 mod wait;
 
 use std::collections::HashMap;
@@ -16,6 +17,8 @@ use super::{Api, ApiError, Request, Resource, api_path, group_of};
 use crate::api::is_cluster_scoped;
 use crate::seams::Clock;
 
+use catalog::Catalog;
+pub use catalog::ServedKind;
 pub use wait::{Lookup, Unserved};
 
 /// How many versions are remembered before those that nobody serves are forgotten.
@@ -29,6 +32,8 @@ pub struct Discovery {
     api: Api,
     clock: Clock,
     known: Mutex<HashMap<String, CachedGroup>>,
+    /// Everything, as it was served last.
+    catalog: Mutex<Option<Catalog>>,
 }
 
 #[derive(Clone)]
@@ -44,6 +49,7 @@ impl Discovery {
             api,
             clock,
             known: Mutex::default(),
+            catalog: Mutex::default(),
         }
     }
 

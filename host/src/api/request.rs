@@ -111,6 +111,14 @@ impl Request {
         Self::new(Method::PATCH, uri, Some(body))
     }
 
+    /// Deletes the objects of a collection. Its answer is the metadata of what was deleted.
+    pub fn delete_collection(uri: String, options: &Value) -> Self {
+        Self {
+            accept: METADATA_LIST,
+            ..Self::json(Method::DELETE, uri, options)
+        }
+    }
+
     /// A request with a JSON body.
     pub fn json(method: Method, uri: String, body: &Value) -> Self {
         Self::new(method, uri, Some((JSON, body)))

@@ -45,6 +45,7 @@ impl WakeReasons {
                 (kind.as_str(), key) != written
             }
             WakeReason::Edited(..)
+            | WakeReason::Served
             | WakeReason::Listed
             | WakeReason::Swapped
             | WakeReason::Resync

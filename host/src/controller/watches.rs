@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::kinds::KindsWatch;
 use crate::api::{Discovery, Lookup, Resource, Unserved};
 use crate::grants::{Grants, Scope};
 use crate::informer::{
@@ -86,6 +87,7 @@ impl Watches {
         }
         watches.primary = of_primary.first().cloned();
         watches.watch_unselected(primary, &scope, &means, view, account);
+        watches.watch_kinds(grants, &means, view);
         view.watch(primary.clone(), scope, of_primary);
         view.watch_with_finalizer(with_finalizer);
         watches
@@ -142,6 +144,18 @@ impl Watches {
             account: account.clone(),
         };
         self._needs.push(means.seams.spawn.task(unselected.run()));
+    }
+
+    /// Begins to wait until the plugin asks what the cluster serves.
+    fn watch_kinds(&mut self, grants: &Grants, means: &WatchDependencies<'_>, view: &Arc<View>) {
+        let kinds = KindsWatch {
+            wanted: view.wants_kinds(),
+            discovery: means.discovery.clone(),
+            grants: grants.clone(),
+            view: Arc::downgrade(view),
+            clock: means.seams.clock,
+        };
+        self._needs.push(means.seams.spawn.task(kinds.run()));
     }
 
     /// Waits until the primary kind is served as something else than before: with another scope, or under

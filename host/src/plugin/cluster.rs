@@ -13,8 +13,10 @@ mod check;
 mod children;
 mod create;
 mod delete;
+mod delete_all;
 mod events;
 mod fetch;
+mod kinds;
 mod memory;
 mod owners;
 mod patch;
@@ -28,6 +30,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod throttle;
+mod update;
 mod write;
 
 use std::sync::Arc;

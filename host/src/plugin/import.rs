@@ -19,12 +19,12 @@ use serde_json::Value;
 pub(super) use answer::Recordable;
 pub use answer::{RecordedError, RecordedStatus, Reply};
 pub(super) use changes::{
-    Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteMany,
-    PatchObject, Publish,
+    Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteAll,
+    DeleteMany, PatchObject, Publish, UpdateSubresource,
 };
 pub(super) use http::Fetch;
 pub(super) use owners::{Adopt, Disown, Hold, Protect, Release, ReleaseMany};
-pub(super) use reads::{Get, List, ListChildren, Select};
+pub(super) use reads::{Get, Kinds, List, ListChildren, Select};
 pub(super) use words::JsonText;
 
 /// A call of an import: what the guest gives. Its JSON is what recordings hold, by the contract's names.
@@ -85,11 +85,12 @@ pub enum Assumed {
 }
 
 /// All imports, in the contract's order.
-pub const IMPORTS: [ImportInfo; 21] = [
+pub const IMPORTS: [ImportInfo; 24] = [
     Get::ABOUT,
     List::ABOUT,
     Select::ABOUT,
     ListChildren::ABOUT,
+    Kinds::ABOUT,
     Apply::ABOUT,
     ApplyStatus::ABOUT,
     ApplySet::ABOUT,
@@ -102,9 +103,11 @@ pub const IMPORTS: [ImportInfo; 21] = [
     Create::ABOUT,
     CreateMany::ABOUT,
     CreateSubresource::ABOUT,
+    UpdateSubresource::ABOUT,
     PatchObject::ABOUT,
     Delete::ABOUT,
     DeleteMany::ABOUT,
+    DeleteAll::ABOUT,
     Publish::ABOUT,
     Fetch::ABOUT,
 ];

@@ -14,6 +14,7 @@ impl View {
     /// The key `by` begins a run: what it reads from now on counts.
     pub fn begins(&self, by: &Key) {
         self.reads.lock().begin(by);
+        self.kinds.begin(by);
         self.journals.lock().begin(by);
     }
 
@@ -61,6 +62,7 @@ impl View {
     /// The run of `by` has ended well: what earlier ones read counts no more.
     pub fn settles(&self, by: &Key) {
         self.reads.lock().settle(by);
+        self.kinds.settle(by);
     }
 
     /// The primary `by` is gone.
@@ -69,6 +71,7 @@ impl View {
         self.forget_author(by);
         self.journals.lock().forget(by);
         self.unanswered.take(by);
+        self.kinds.forget(by);
     }
 
     /// The run of `by` is about to read one object that it may read, or one of a kind that is not served.

@@ -1,6 +1,7 @@
-//! Objects that a key has perhaps created: the API server gave no answer, and the store may not show them yet.
+//! What a key has perhaps written: the API server gave no answer that says what there is now, and the store may not show
+//! it yet.
 //!
-//! - A key that runs again before the store shows such an object would create another one.
+//! - A key that runs again before the store shows an object that it has created would create another one.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use super::View;
 use crate::api::Resource;
 use crate::object::Key;
 
-/// How many creations of each resource each key waits for, or knows no answer of.
+/// How many writes of each resource each key waits for, or knows no answer of.
 #[derive(Debug, Default)]
 pub(super) struct Unanswered(Mutex<HashMap<Key, HashMap<Resource, u32>>>);
 
@@ -44,8 +45,8 @@ impl Unanswered {
 }
 
 impl View {
-    /// The key `by` has perhaps created an object of `resource`.
-    pub fn has_perhaps_created(&self, by: &Key, resource: &Resource) {
+    /// The key `by` has perhaps written to `resource`, and its next run must see that.
+    pub fn has_perhaps_written(&self, by: &Key, resource: &Resource) {
         self.unanswered.add(by, resource);
     }
 
@@ -54,14 +55,24 @@ impl View {
         self.unanswered.remove(by, resource);
     }
 
-    /// Waits until the store shows every object that the key `by` has perhaps created, if the API server has it. It
-    /// waits as long as the API server gives no answer.
+    /// Waits until the store shows what the key `by` has perhaps written. It waits as long as the API server gives no
+    /// answer.
     pub async fn catch_up(&self, by: &Key) {
         let resources = self.unanswered.take(by);
         let informers: Vec<_> = resources
             .iter()
             .flat_map(|resource| self.informers(resource))
             .collect();
+        join_all(informers.iter().map(|informer| informer.barrier())).await;
+    }
+
+    /// Waits until the store shows what there is now of `resource` in `namespace`, or everywhere. It waits as long as the
+    /// API server gives no answer.
+    pub async fn catch_up_with(&self, resource: &Resource, namespace: Option<&str>) {
+        let informers = match namespace {
+            Some(_) => self.informer(resource, namespace).into_iter().collect(),
+            None => self.informers(resource),
+        };
         join_all(informers.iter().map(|informer| informer.barrier())).await;
     }
 }

@@ -31,6 +31,8 @@ pub enum WakeReason {
     Overtaken(String, Key),
     /// What it read is watched from now on.
     Watched,
+    /// It was told what the cluster serves, and that has changed.
+    Served,
     /// It has its finalizer now, or has it no more.
     Settled,
     /// It asked for it.
@@ -58,6 +60,7 @@ impl fmt::Display for WakeReason {
                 write!(out, "{kind} {key} has changed while it wrote that")
             }
             Self::Watched => write!(out, "what it read is watched now"),
+            Self::Served => write!(out, "what the cluster serves has changed"),
             Self::Settled => write!(out, "its finalizer was put on or taken off"),
             Self::Requeued => write!(out, "it asked to run again"),
             Self::Failed => write!(out, "it failed before"),

@@ -161,6 +161,12 @@ impl Write {
         });
     }
 
+    /// The store shows that the object is gone.
+    pub fn gone(mut self) {
+        self.note(WriteOutcome::Deleted, Effect::default(), None);
+        self.end(WriteResult::Deleted);
+    }
+
     /// The API server answered that the object with this UID is gone.
     pub fn deleted(mut self, uid: &str) {
         let view = self.view.clone();

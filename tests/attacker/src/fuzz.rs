@@ -210,6 +210,7 @@ fn call(primary: &Primary, random: &mut Random) {
         6 => {
             let object = object(&target, random);
             drop(cluster::create_subresource(&target, subresource, &object));
+            drop(cluster::update_subresource(&target, subresource, &object));
         }
         7 => {
             let patch = json!([{
@@ -236,6 +237,8 @@ fn call(primary: &Primary, random: &mut Random) {
         }
         9 => {
             drop(cluster::delete(&target, &delete_options(random)));
+            let query = query(&target, random);
+            drop(cluster::delete_all(&query, &delete_options(random)));
             let many = [
                 (target.clone(), delete_options(random)),
                 (target, delete_options(random)),
@@ -262,6 +265,7 @@ fn call(primary: &Primary, random: &mut Random) {
                 metadata_only: random.below(2) == 0,
             };
             drop(cluster::list_children(&query));
+            drop(cluster::kinds());
         }
         14 => {
             let (uid, finalizer) = (random.one_of(NAMES), random.one_of(SUBRESOURCES));

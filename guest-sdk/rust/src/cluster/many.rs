@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Cluster, json_of};
 use crate::failed::{Code, Error};
-use crate::query::{DeleteOptions, ObjectRef};
+use crate::query::{DeleteOptions, ListQuery, ObjectRef};
 
 impl dyn Cluster + '_ {
     /// Creates many objects that are alike, such as the pods of a set: at most 1,000. The host creates one, then two, four
@@ -36,5 +36,13 @@ impl dyn Cluster + '_ {
             other => other,
         };
         deleted.map(absent_is_success).collect()
+    }
+
+    /// Deletes all objects that match, in one request.
+    ///
+    /// # Errors
+    /// As [`Cluster::delete_all_with`].
+    pub fn delete_all(&self, query: &ListQuery) -> Result<(), Error> {
+        self.delete_all_with(query, &DeleteOptions::default())
     }
 }

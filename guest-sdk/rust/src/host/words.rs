@@ -3,7 +3,9 @@
 use crate::bindings::windlass::plugin::{cluster as wit, http, types};
 use crate::failed::{Code, Refused, Status};
 use crate::fetch::FetchCode;
-use crate::query::{ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Propagation};
+use crate::query::{
+    ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Propagation, Served,
+};
 
 impl From<&ObjectRef> for types::ObjectRef {
     fn from(target: &ObjectRef) -> Self {
@@ -27,6 +29,18 @@ impl From<Consistency> for wit::Consistency {
         match consistency {
             Consistency::Stored => Self::Stored,
             Consistency::Latest => Self::Latest,
+        }
+    }
+}
+
+impl From<wit::Served> for Served {
+    fn from(served: wit::Served) -> Self {
+        Self {
+            api_version: served.api_version,
+            kind: served.kind,
+            plural: served.plural,
+            namespaced: served.namespaced,
+            verbs: served.verbs,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::fetch::{FetchError, FetchOptions, FetchRequest, FetchResponse};
 use crate::host::title;
 use crate::needs::Needs;
 use crate::query::{
-    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch,
+    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Served,
 };
 use crate::report::{Event, Level, Metric};
 
@@ -186,6 +186,13 @@ impl Cluster for Call<'_> {
             .doing(|| format!("list children of kind {}", query.kind))
     }
 
+    fn kinds(&self) -> Result<Vec<Served>, Error> {
+        Err(Code::Other(
+            "FakeCluster does not know which kinds are served".into(),
+        ))
+        .doing(|| "list the kinds that are served".to_owned())
+    }
+
     fn adopt_json(
         &self,
         target: &ObjectRef,
@@ -275,6 +282,17 @@ impl Cluster for Call<'_> {
             .doing(|| format!("post to {subresource} of {parent}"))
     }
 
+    fn update_subresource_json(
+        &self,
+        target: &ObjectRef,
+        subresource: &str,
+        _: &Value,
+    ) -> Result<Value, Error> {
+        self.may(&["update"], target, &format!("/{subresource}"))
+            .and_then(|()| Err(Code::Other("FakeCluster has no subresources".into())))
+            .doing(|| format!("update {subresource} of {target}"))
+    }
+
     fn patch_json(
         &self,
         target: &ObjectRef,
@@ -296,6 +314,21 @@ impl Cluster for Call<'_> {
             |(target, options): &(ObjectRef, DeleteOptions)| self.delete_with(target, options);
         let stops = |error: &Error| !error.is_not_found();
         in_batches(targets, "delete objects", delete, stops)
+    }
+
+    fn delete_all_with(&self, query: &ListQuery, options: &DeleteOptions) -> Result<(), Error> {
+        let any = ObjectRef::cluster_scoped(&query.api_version, &query.kind, "");
+        let delete_all = || {
+            let matching = self.cluster.borrow().list(query)?;
+            for object in &matching {
+                let target = name_of(object)?;
+                self.cluster.borrow_mut().delete(&target, options)?;
+            }
+            Ok(())
+        };
+        self.may(&["deletecollection"], &any, "")
+            .and_then(|()| delete_all())
+            .doing(|| format!("delete all {}", query.kind))
     }
 
     fn fetch_with(

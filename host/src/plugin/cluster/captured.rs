@@ -8,20 +8,20 @@ use serde_json::{Map, Value, json};
 
 use super::check::Patch;
 use super::{Call, Target};
-use crate::api::{Request, Resource};
+use crate::api::{Request, Resource, object as json_object};
 use crate::grants::Access;
 use crate::object::{ApplyScope, Key, Object};
-use crate::plugin::bindings::cluster::Error;
+use crate::plugin::bindings::cluster::{Error, ListQuery};
 use crate::selector::LabelSelector;
 
 /// A write that was not sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapturedWrite {
-    /// `apply`, `apply-status`, `create`, `create-subresource`, `patch` or `delete`.
+    /// The import that would have made it: `apply`, `patch`.
     pub verb: &'static str,
     /// The object's kind.
     pub kind: String,
-    /// Its name.
+    /// Its name; `*` for all that a query selects.
     pub key: Key,
     /// What would have been sent, but for what the host adds; of a delete nothing.
     pub body: Option<Value>,
@@ -179,6 +179,79 @@ impl Call {
         }
         self.note("delete", target, None);
         self.captured.set(target, None);
+        Ok(())
+    }
+
+    /// Answers an update of a subresource of the object that is `there`.
+    pub(super) fn capture_update(
+        &mut self,
+        target: &Target,
+        subresource: &str,
+        there: &Object,
+        mut object: Map<String, Value>,
+    ) -> Result<String, Error> {
+        self.note(
+            "update-subresource",
+            target,
+            Some(Value::Object(object.clone())),
+        );
+        let mut whole = tree(there)?;
+        if object.get("kind") != whole.get("kind") {
+            return Ok(Value::Object(object).to_string());
+        }
+        object.remove("metadata");
+        // A status is replaced alone, whatever is beside it.
+        object.retain(|field, _| subresource != "status" || field == "status");
+        if let Some(fields) = whole.as_object_mut() {
+            fields.extend(object);
+        }
+        self.capture(target, whole)
+    }
+
+    /// Answers a delete of many objects. Of those that the plugin may not list, nobody says which they are.
+    pub(super) async fn capture_delete_all(
+        &mut self,
+        resource: &Resource,
+        query: &ListQuery,
+        selector: &LabelSelector,
+    ) -> Result<(), Error> {
+        let namespace = query.namespace.as_deref();
+        let list = Access {
+            verb: "list",
+            resource,
+            subresource: None,
+            namespace,
+            name: None,
+        };
+        let home = self.primary.key.namespace.as_deref();
+        let objects = if self.cluster.grants.allow(&list, home) {
+            self.list_latest(resource, query, usize::MAX).await?
+        } else {
+            Vec::new()
+        };
+        let objects = self.captured.over(resource, namespace, selector, objects);
+        let all = Target {
+            resource: resource.clone(),
+            key: Key::new(namespace, "*"),
+        };
+        let selectors = json_object([
+            (
+                "labelSelector",
+                query.label_selector.clone().map(Value::from),
+            ),
+            (
+                "fieldSelector",
+                query.field_selector.clone().map(Value::from),
+            ),
+        ]);
+        self.note("delete-all", &all, Some(selectors));
+        for object in objects {
+            let target = Target {
+                resource: resource.clone(),
+                key: object.metadata.key.clone(),
+            };
+            self.captured.set(&target, None);
+        }
         Ok(())
     }
 

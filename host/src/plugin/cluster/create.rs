@@ -118,7 +118,7 @@ impl Call {
     ) -> Result<Box<RawValue>, Error> {
         self.check_requests()?;
         let view = self.cluster.view.clone();
-        view.has_perhaps_created(&self.primary.key, &target.resource);
+        view.has_perhaps_written(&self.primary.key, &target.resource);
         let failed = match self.try_write(request, Repeat::IfUndone).await {
             Ok(answer) => {
                 view.has_answer(&self.primary.key, &target.resource);

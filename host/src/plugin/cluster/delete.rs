@@ -184,7 +184,7 @@ fn body(meant: &Preconditions, options: &DeleteOptions) -> Value {
     ])
 }
 
-fn propagation_policy(propagation: Propagation) -> &'static str {
+pub(super) fn propagation_policy(propagation: Propagation) -> &'static str {
     match propagation {
         Propagation::Background => "Background",
         Propagation::Foreground => "Foreground",

@@ -109,13 +109,7 @@ impl Call {
         allowed: impl FnOnce(&Resource) -> Result<(), Error>,
     ) -> Result<Listed, Error> {
         check::names([query.namespace.as_deref()])?;
-        if query
-            .field_selector
-            .as_ref()
-            .is_some_and(|selector| selector.len() > SELECTOR)
-        {
-            return invalid(format!("the field selector has more than {SELECTOR} bytes"));
-        }
+        check_field_selector(query)?;
         let selector = query.label_selector.clone().unwrap_or_default();
         let selector =
             LabelSelector::parse(&selector).map_err(|error| Error::invalid(error.to_string()))?;
@@ -304,6 +298,15 @@ impl Call {
         self.resource_if_served(&asked.api_version, &asked.kind)?;
         self.target(asked).await
     }
+}
+
+/// A field selector has a length that a path can hold.
+pub(super) fn check_field_selector(query: &ListQuery) -> Result<(), Error> {
+    let selector = query.field_selector.as_ref();
+    if selector.is_some_and(|selector| selector.len() > SELECTOR) {
+        return invalid(format!("the field selector has more than {SELECTOR} bytes"));
+    }
+    Ok(())
 }
 
 /// The query of one page of a list.

@@ -6,8 +6,10 @@ mod arbitrary;
 mod bulk;
 mod children;
 mod create;
+mod delete_all;
 mod denied;
 mod drift;
+mod kinds;
 mod memory;
 mod names;
 mod owners;
@@ -21,6 +23,7 @@ mod set;
 mod slow;
 mod told;
 mod unwatched;
+mod update;
 
 use std::sync::Arc;
 
@@ -299,14 +302,16 @@ fn grants(setting: &Setting) -> Grants {
     let finalizers: &[&str] = if adopts { &["example.com/hold"] } else { &[] };
     let grants = json!([
         { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings", "greetings/status"],
-          "verbs": ["get", "list", "watch", "patch"], "namespaces": "all" },
+          "verbs": ["get", "list", "watch", "update", "patch"], "namespaces": "all" },
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": map_verbs, "namespaces": ["default", "away"],
-          "adopt": adopts, "finalizers": finalizers, "acknowledge": adopts },
+          "adopt": adopts, "finalizers": finalizers, "acknowledge": adopts || map_verbs.contains(&"deletecollection") },
         { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": all, "acknowledge": true },
         { "apiGroups": ["batch"], "resources": ["jobs"], "verbs": all, "acknowledge": true },
         { "apiGroups": [""], "resources": ["services"], "verbs": ["create", "patch"] },
         { "apiGroups": [""], "resources": ["namespaces"], "verbs": all, "namespaces": "all", "acknowledge": true },
-        { "apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["get", "patch"], "acknowledge": true },
+        { "apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["get", "update", "patch"], "acknowledge": true },
+        { "apiGroups": [""], "resources": ["namespaces/finalize"], "verbs": ["update"], "namespaces": "all",
+          "acknowledge": true },
         { "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] },
         { "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"], "verbs": all,
           "namespaces": "all", "acknowledge": true },

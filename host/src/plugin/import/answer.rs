@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::words;
-use crate::plugin::bindings::cluster::{Error, Refusal, SetError};
+use crate::plugin::bindings::cluster::{Error, Refusal, Served, SetError};
+use crate::plugin::served;
 
 /// What a host answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -139,6 +140,25 @@ impl RecordablePart for Vec<String> {
     fn from_json(value: Value) -> Option<Self> {
         match value {
             Value::Array(items) => items.into_iter().map(String::from_json).collect(),
+            _ => None,
+        }
+    }
+}
+
+impl RecordablePart for Vec<Served> {
+    fn to_json(&self) -> Value {
+        self.iter().map(words::served).collect()
+    }
+
+    fn length(&self) -> usize {
+        served::bytes(self)
+    }
+
+    fn objects(&self, _: &mut dyn FnMut(&str)) {}
+
+    fn from_json(value: Value) -> Option<Self> {
+        match value {
+            Value::Array(items) => items.into_iter().map(words::served_from).collect(),
             _ => None,
         }
     }

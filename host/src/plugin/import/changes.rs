@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::reads::List;
 use super::words::{JsonText, PatchType, Propagation, Reference, Severity, length};
 use super::{Assumed, Effect, Import, ImportInfo};
-use crate::plugin::bindings::cluster::{DeleteOptions, Error, SetError};
+use crate::plugin::bindings::cluster::{DeleteOptions, Error, ListQuery, SetError};
 use crate::plugin::bindings::events::Event;
 use crate::plugin::bindings::types::ObjectRef;
 
@@ -107,6 +108,29 @@ impl Import for CreateSubresource {
     }
 }
 
+/// `update-subresource`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::plugin) struct UpdateSubresource {
+    pub(in crate::plugin) target: Reference,
+    pub(in crate::plugin) subresource: String,
+    pub(in crate::plugin) object: JsonText,
+}
+
+impl Import for UpdateSubresource {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "update-subresource",
+        interface: "cluster",
+        verbs: "`update` on the subresource",
+        effect: Effect::Write(Assumed::Given("object")),
+    };
+    type Answer = Result<String, Error>;
+
+    fn bytes(&self) -> usize {
+        self.target.bytes() + self.subresource.len() + self.object.0.len()
+    }
+}
+
 /// `patch`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -183,6 +207,60 @@ impl Import for Delete {
 
     fn bytes(&self) -> usize {
         self.target.bytes() + length(&self.uid) + length(&self.resource_version)
+    }
+}
+
+/// `delete-all`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(in crate::plugin) struct DeleteAll {
+    query: List,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uid: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resource_version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    propagation: Option<Propagation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grace_period_seconds: Option<u32>,
+}
+
+impl DeleteAll {
+    /// The delete of what `query` selects with these `options`.
+    pub(in crate::plugin) fn of(query: ListQuery, options: DeleteOptions) -> Self {
+        Self {
+            query: query.into(),
+            uid: options.uid,
+            resource_version: options.resource_version,
+            propagation: options.propagation.map(Into::into),
+            grace_period_seconds: options.grace_period_seconds,
+        }
+    }
+}
+
+impl From<DeleteAll> for (ListQuery, DeleteOptions) {
+    fn from(delete: DeleteAll) -> Self {
+        let options = DeleteOptions {
+            uid: delete.uid,
+            resource_version: delete.resource_version,
+            propagation: delete.propagation.map(Into::into),
+            grace_period_seconds: delete.grace_period_seconds,
+        };
+        (delete.query.into(), options)
+    }
+}
+
+impl Import for DeleteAll {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "delete-all",
+        interface: "cluster",
+        verbs: "`deletecollection`",
+        effect: Effect::Write(Assumed::Nothing),
+    };
+    type Answer = Result<(), Error>;
+
+    fn bytes(&self) -> usize {
+        self.query.bytes() + length(&self.uid) + length(&self.resource_version)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::words::{Consistency, Reference, length};
 use super::{Effect, Import, ImportInfo};
-use crate::plugin::bindings::cluster::{ChildrenQuery, Error, ListQuery};
+use crate::plugin::bindings::cluster::{ChildrenQuery, Error, ListQuery, Served};
 
 /// `get`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -110,6 +110,26 @@ impl Import for ListChildren {
 
     fn bytes(&self) -> usize {
         self.api_version.len() + self.kind.len() + length(&self.namespace) + length(&self.owner)
+    }
+}
+
+/// `kinds`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::plugin) struct Kinds {}
+
+impl Import for Kinds {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "kinds",
+        interface: "cluster",
+        verbs: "none; it names what grants name",
+        effect: Effect::Read,
+    };
+    type Answer = Result<Vec<Served>, Error>;
+
+    fn bytes(&self) -> usize {
+        // Its name alone is recorded.
+        Self::ABOUT.name.len()
     }
 }
 

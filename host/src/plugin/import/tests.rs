@@ -16,6 +16,15 @@ fn reference(namespace: Option<&str>) -> ObjectRef {
     }
 }
 
+fn no_options() -> DeleteOptions {
+    DeleteOptions {
+        uid: None,
+        resource_version: None,
+        propagation: None,
+        grace_period_seconds: None,
+    }
+}
+
 /// The JSON of an import, which makes the same import again.
 fn form<I: Import>(import: &I) -> Value {
     let form = import.to_json();
@@ -50,6 +59,12 @@ fn an_import_is_recorded_in_the_words_of_the_contract() {
         "consistency": "stored",
     });
     assert_eq!(form(&List::from(query.clone())), want);
+    let options = DeleteOptions {
+        propagation: Some(cluster::Propagation::Foreground),
+        ..no_options()
+    };
+    let all = json!({ "query": want, "propagation": "foreground" });
+    assert_eq!(form(&DeleteAll::of(query.clone(), options)), all);
     let select = Select {
         query: query.into(),
         paths: vec![".spec.a".into()],
@@ -79,6 +94,13 @@ fn an_import_is_recorded_in_the_words_of_the_contract() {
     };
     let want = json!({ "parent": here, "subresource": "eviction", "object": object });
     assert_eq!(form(&post), want);
+    let update = UpdateSubresource {
+        target: reference(Some("n")).into(),
+        subresource: "finalize".into(),
+        object: JsonText(text.into()),
+    };
+    let want = json!({ "target": here, "subresource": "finalize", "object": object });
+    assert_eq!(form(&update), want);
     let patch = PatchObject {
         target: reference(Some("n")).into(),
         subresource: None,
@@ -89,9 +111,9 @@ fn an_import_is_recorded_in_the_words_of_the_contract() {
     assert_eq!(form(&patch), want);
     let options = DeleteOptions {
         uid: Some("u".into()),
-        resource_version: None,
         propagation: Some(cluster::Propagation::Orphan),
         grace_period_seconds: Some(0),
+        ..no_options()
     };
     let want =
         json!({ "target": here, "uid": "u", "propagation": "orphan", "gracePeriodSeconds": 0 });

@@ -93,6 +93,42 @@ impl From<Reference> for types::ObjectRef {
     }
 }
 
+/// A kind that is served.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ServedWords {
+    api_version: String,
+    kind: String,
+    plural: String,
+    namespaced: bool,
+    verbs: Vec<String>,
+}
+
+/// The JSON of a kind that is served.
+pub(super) fn served(served: &cluster::Served) -> Value {
+    let words = ServedWords {
+        api_version: served.api_version.clone(),
+        kind: served.kind.clone(),
+        plural: served.plural.clone(),
+        namespaced: served.namespaced,
+        verbs: served.verbs.clone(),
+    };
+    // It cannot fail: all keys are texts.
+    serde_json::to_value(words).unwrap_or_default()
+}
+
+/// A kind that is served, from its JSON.
+pub(super) fn served_from(value: Value) -> Option<cluster::Served> {
+    let words: ServedWords = serde_json::from_value(value).ok()?;
+    Some(cluster::Served {
+        api_version: words.api_version,
+        kind: words.kind,
+        plural: words.plural,
+        namespaced: words.namespaced,
+        verbs: words.verbs,
+    })
+}
+
 /// The words of an enum of the contract, in both directions.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident, $contract:ty, $($word:ident)+) => {

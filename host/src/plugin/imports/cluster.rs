@@ -2,9 +2,9 @@
 
 use super::super::bindings::{cluster, events, types};
 use super::super::import::{
-    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteMany,
-    Disown, Get, Hold, JsonText, List, ListChildren, PatchObject, Protect, Publish, Release,
-    ReleaseMany, Select,
+    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteAll,
+    DeleteMany, Disown, Get, Hold, JsonText, Kinds, List, ListChildren, PatchObject, Protect,
+    Publish, Release, ReleaseMany, Select, UpdateSubresource,
 };
 use super::super::sandbox::SandboxState;
 
@@ -58,6 +58,10 @@ impl cluster::Host for SandboxState {
 
     async fn list_children(&mut self, query: cluster::ChildrenQuery) -> ImportResult<Vec<String>> {
         self.answer(ListChildren::from(query)).await
+    }
+
+    async fn kinds(&mut self) -> ImportResult<Vec<cluster::Served>> {
+        self.answer(Kinds {}).await
     }
 
     async fn adopt(
@@ -154,6 +158,20 @@ impl cluster::Host for SandboxState {
         .await
     }
 
+    async fn update_subresource(
+        &mut self,
+        target: types::ObjectRef,
+        subresource: String,
+        object: String,
+    ) -> ImportResult<String> {
+        self.answer(UpdateSubresource {
+            target: target.into(),
+            subresource,
+            object: JsonText(object),
+        })
+        .await
+    }
+
     async fn patch(
         &mut self,
         target: types::ObjectRef,
@@ -183,6 +201,14 @@ impl cluster::Host for SandboxState {
         targets: Vec<(types::ObjectRef, cluster::DeleteOptions)>,
     ) -> ImportResults<()> {
         self.answer(DeleteMany::from(targets)).await
+    }
+
+    async fn delete_all(
+        &mut self,
+        query: cluster::ListQuery,
+        options: cluster::DeleteOptions,
+    ) -> ImportResult<()> {
+        self.answer(DeleteAll::of(query, options)).await
     }
 }
 

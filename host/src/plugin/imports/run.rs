@@ -3,9 +3,9 @@
 use super::super::calls::Ending;
 use super::super::cluster::Call;
 use super::super::import::{
-    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteMany,
-    Disown, Fetch, Get, Hold, Import, List, ListChildren, PatchObject, Protect, Publish, Release,
-    ReleaseMany, Select,
+    Adopt, Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteAll,
+    DeleteMany, Disown, Fetch, Get, Hold, Import, Kinds, List, ListChildren, PatchObject, Protect,
+    Publish, Release, ReleaseMany, Select, UpdateSubresource,
 };
 use super::super::redact::Redactor;
 
@@ -103,6 +103,18 @@ impl Run for CreateSubresource {
     }
 }
 
+impl Run for UpdateSubresource {
+    fn show(&self, redactor: &Redactor) {
+        redactor.sees(&self.object.0);
+    }
+
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let (target, object) = (self.target.into(), self.object.0);
+        call.update_subresource(target, self.subresource, object)
+            .await
+    }
+}
+
 impl Run for PatchObject {
     fn show(&self, redactor: &Redactor) {
         redactor.sees_patch(self.target.kind(), &self.patch.0);
@@ -129,6 +141,13 @@ impl Run for DeleteMany {
     }
 }
 
+impl Run for DeleteAll {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let (query, options) = self.into();
+        call.delete_all(query, options).await
+    }
+}
+
 impl Run for Publish {
     async fn run(self, call: &mut Call) -> Self::Answer {
         call.publish(self.into()).await;
@@ -139,6 +158,12 @@ impl Run for Publish {
 impl Run for ListChildren {
     async fn run(self, call: &mut Call) -> Self::Answer {
         call.list_children(self.into()).await
+    }
+}
+
+impl Run for Kinds {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.kinds().await
     }
 }
 

@@ -344,6 +344,7 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
         "cluster.list-children" => {
             drop(cluster::Host::list_children(state, any.children_query()).await?);
         }
+        "cluster.kinds" => drop(cluster::Host::kinds(state).await?),
         "cluster.adopt" => {
             let (target, uid) = (any.reference(), any.noise());
             let (owner, finalizer) = (any.maybe(any.reference()), any.maybe(any.finalizer()));
@@ -383,6 +384,10 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
             cluster::Host::create_subresource(state, any.reference(), subresource, any.object())
                 .await?,
         ),
+        "cluster.update-subresource" => drop(
+            cluster::Host::update_subresource(state, any.reference(), subresource, any.object())
+                .await?,
+        ),
         "cluster.patch" => {
             let kind = any.maybe(PatchType::Json).unwrap_or(PatchType::Merge);
             let subresource = any.maybe(subresource);
@@ -398,6 +403,9 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
             let target = |_| (any.reference(), any.delete_options());
             let targets = (0..any.below(40)).map(target).collect();
             drop(cluster::Host::delete_many(state, targets).await?);
+        }
+        "cluster.delete-all" => {
+            drop(cluster::Host::delete_all(state, any.query(), any.delete_options()).await?);
         }
         "http.fetch" => {
             let header = |_| http::Header {

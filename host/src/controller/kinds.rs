@@ -1,0 +1,126 @@
+//! Looks what the cluster serves, for a plugin that has asked.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::api::Discovery;
+use crate::grants::Grants;
+use crate::plugin::served;
+use crate::seams::Clock;
+use crate::view::View;
+
+/// How often it looks: what calls are told is hardly older.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// What is looked at for one primary kind of a plugin.
+pub(super) struct KindsWatch {
+    /// Whether the plugin has asked.
+    pub(super) wanted: watch::Receiver<bool>,
+    pub(super) discovery: Arc<Discovery>,
+    pub(super) grants: Grants,
+    pub(super) view: Weak<View>,
+    pub(super) clock: Clock,
+}
+
+impl KindsWatch {
+    /// Waits until the plugin asks, then looks for ever.
+    pub(super) async fn run(mut self) {
+        // The sender is gone only with the view, and then nobody is to be told.
+        if self.wanted.wait_for(|wanted| *wanted).await.is_err() {
+            return;
+        }
+        loop {
+            self.clock.sleep(PERIOD).await;
+            // Another plugin may have looked.
+            let catalog = match self.discovery.remembered_catalog(PERIOD / 2) {
+                Some(catalog) => Ok(catalog),
+                None => self.discovery.catalog().await,
+            };
+            let catalog = match catalog {
+                Ok(catalog) => catalog,
+                Err(error) => {
+                    tracing::debug!("cannot look what the cluster serves: {error}");
+                    continue;
+                }
+            };
+            let Some(view) = self.view.upgrade() else {
+                return;
+            };
+            view.kinds_are(served::digest(&served::granted(&catalog, &self.grants)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::api::Resource;
+    use crate::grants::Grant;
+    use crate::informer::tests::{SECOND, World};
+    use crate::memory::Account;
+    use crate::object::Key;
+    use crate::view::tests::watch_spec;
+    use crate::view::{Enqueue, KeyQueue, WakeReason};
+
+    /// The keys that run, and why.
+    #[derive(Default)]
+    struct Queue(Mutex<Vec<Enqueue>>);
+
+    impl KeyQueue for Queue {
+        fn enqueue(&self, wakeup: Enqueue) {
+            self.0.lock().push(wakeup);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_that_has_asked_runs_when_a_kind_comes_or_goes() {
+        let (world, queue) = (World::new(), Arc::new(Queue::default()));
+        let primary = Resource {
+            group: String::new(),
+            version: "v1".into(),
+            kind: "ConfigMap".into(),
+            plural: "configmaps".into(),
+            namespaced: true,
+        };
+        let account = Account::unlimited();
+        let view = Arc::new(View::new(watch_spec(primary), queue.clone(), &account));
+        let grants = "[{ apiGroups: [x.dev], resources: ['*'], verbs: [get], acknowledge: true }]";
+        let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
+        let grants = Grants::new(grants).unwrap();
+        let watch = KindsWatch {
+            wanted: view.wants_kinds(),
+            discovery: world.discovery.clone(),
+            grants: grants.clone(),
+            view: Arc::downgrade(&view),
+            clock: world.seams.clock,
+        };
+        let _task = world.seams.spawn.task(watch.run());
+        world.wait(60 * SECOND).await;
+        let is_looked_at = || world.discovery.remembered_catalog(60 * SECOND).is_some();
+        assert!(!is_looked_at(), "nobody has asked");
+        let key = Key::new(Some("default"), "a");
+        view.reads_kinds(&key).unwrap();
+        view.told_kinds(&key, served::digest(&[]));
+        world.wait(60 * SECOND).await;
+        assert!(is_looked_at() && queue.0.lock().is_empty());
+        let changes: [(&str, usize); 3] = [("v1", 1), ("", 2), ("v2", 3)];
+        for (version, runs) in changes {
+            match version {
+                "" => world.undefine().await,
+                version => world.define("Namespaced", &[version]).await,
+            }
+            world.wait(60 * SECOND).await;
+            assert_eq!(queue.0.lock().len(), runs, "{version:?}");
+        }
+        let keys: BTreeSet<Key> = queue.0.lock().iter().map(|run| run.key.clone()).collect();
+        assert_eq!(keys, BTreeSet::from([key]));
+        let is_said = |run: &Enqueue| run.why == WakeReason::Served;
+        assert!(queue.0.lock().iter().all(is_said));
+    }
+}
