@@ -52,7 +52,7 @@ use crate::informer::Informers;
 use crate::memory::Room;
 use crate::metrics::PluginMetrics;
 use crate::plugin::cluster::{AccessMeans, ClusterAccess, WriteMode};
-use crate::plugin::{Cancel, HttpAccess, Plugin, PrimaryWatch};
+use crate::plugin::{Cancel, Hints, HttpAccess, Plugin, PrimaryWatch};
 use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::view::{View, WakeReason};
@@ -96,7 +96,7 @@ pub struct ControllerParts {
 
 impl ControllerParts {
     /// What the plugin's calls reach the cluster by; it counts in the plugin's metrics.
-    fn cluster_access(&self, view: Arc<View>) -> ClusterAccess {
+    fn cluster_access(&self, view: Arc<View>, hints: &Hints) -> ClusterAccess {
         let means = AccessMeans {
             api: self.api.clone(),
             discovery: self.discovery.clone(),
@@ -107,6 +107,8 @@ impl ControllerParts {
             used: meters.used.clone(),
             calls: meters.calls.clone(),
             custom_metrics: meters.custom_metrics.clone(),
+            hints: hints.clone(),
+            rates: meters.rates.clone(),
             throttled: meters.throttled.clone(),
             http: self.http.clone(),
             ..ClusterAccess::of(&self.plugin, grants, view, means, WriteMode::Sent)
@@ -170,9 +172,10 @@ impl Prepared {
     ) -> Self {
         let cancel = Cancel::default();
         let running = Arc::new(RwLock::new(parts.plugin.clone()));
+        let hints = Hints::on(parts.plugin.account());
         let reconcilers = (0..).zip(primaries).zip(&watched);
         let reconcilers = reconcilers.map(|((kind, primary), (view, _))| {
-            let cluster = Arc::new(parts.cluster_access(view.clone()));
+            let cluster = Arc::new(parts.cluster_access(view.clone(), &hints));
             let failures = parts.failures.clone();
             let counts = parts.meters.passes_over(&primary.kind);
             let kind = (kind, Arc::new(primary));

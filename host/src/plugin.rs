@@ -19,6 +19,7 @@ mod engine;
 mod executor;
 mod fair_scheduler;
 mod functions;
+mod hints;
 pub mod http;
 pub mod import;
 mod imports;
@@ -26,6 +27,7 @@ mod limiter;
 mod load;
 mod outcome;
 mod proposals;
+mod rates;
 mod redact;
 mod refusal;
 mod sandbox;
@@ -53,10 +55,12 @@ pub use custom_metrics::{BUCKETS, CustomFamily, CustomMetrics, MetricKind, Numbe
 pub use describe::Describe;
 pub use description::{Description, Finalizes, Need, PrimaryWatch};
 pub use engine::{SLICE, SLOTS};
+pub use hints::Hints;
 pub use http::{HttpAccess, HttpMeans, HttpRequests, StandIn};
 pub use load::LoadError;
 pub(crate) use outcome::is_own_time;
 pub use outcome::{CallError, CallFailure, Called};
+pub use rates::Rates;
 pub use setup::{code_cache, sandboxes};
 pub use shares::Maxima;
 
@@ -235,6 +239,10 @@ impl Sandboxes {
             ImportBackend::Cluster(call) => Some(call.throttled()),
             ImportBackend::Nobody | ImportBackend::Recording(_) => None,
         };
+        let hint = match &backend {
+            ImportBackend::Cluster(call) => call.hint(),
+            ImportBackend::Nobody | ImportBackend::Recording(_) => None,
+        };
         let slot = guest.share.slot(throttled).await;
         let pre = match self.map_code(guest, &ask) {
             Ok(pre) => pre,
@@ -269,7 +277,11 @@ impl Sandboxes {
         let report = report
             .with_output(late.is_some(), (output, redactor), spawn)
             .await;
-        report.judge(late, cpu.used(), limits)
+        let called = report.judge(late, cpu.used(), limits);
+        if let Some(hint) = hint {
+            hint.ends(called.answer.is_ok());
+        }
+        called
     }
 
     /// The guest's code, ready to be instantiated for `ask`.

@@ -286,6 +286,44 @@ export class Cluster {
   }
 
   /**
+   * What this call has kept, or else the last call over this primary that succeeded; undefined if there is nothing. It is a
+   * hint, never a state: the host may forget it at any time, and `windlass test` does so at random.
+   * @returns {any}
+   */
+  recall() {
+    const kept = this.#imports.recall();
+    try {
+      return kept && JSON.parse(Array.from(kept, (code) => String.fromCharCode(code)).join(""));
+    } catch {
+      // An earlier version kept something else.
+      return undefined;
+    }
+  }
+
+  /**
+   * Keeps a value for the next call over this primary, if this one succeeds. The host drops more than 16 KiB of JSON.
+   * @param {unknown} what undefined forgets what was kept
+   */
+  keep(what) {
+    // In ASCII, so that a component needs no encoder.
+    const text = (JSON.stringify(what) ?? "").replace(
+      /[\u0080-\uffff]/g,
+      (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+    this.#imports.keep(Uint8Array.from(text, (letter) => letter.charCodeAt(0)));
+  }
+
+  /**
+   * Takes a token of a bucket that the calls over all primaries share. Returns undefined if there was one: go on. Otherwise
+   * returns after how many milliseconds there will be one, for `requeueAfter`.
+   * @param {string} bucket
+   * @param {{ perHour: number, burst: number }} rate
+   */
+  takeToken(bucket, { perHour, burst }) {
+    return this.#imports.takeToken(bucket, perHour, burst);
+  }
+
+  /**
    * Records an Event about the primary, or about `regarding`.
    * @param {import("@windlass/sdk").Event} event
    */

@@ -6,7 +6,9 @@ import config from "windlass:plugin/config@0.2.0";
 import events from "windlass:plugin/events@0.2.0";
 import http from "windlass:plugin/http@0.2.0";
 import log from "windlass:plugin/log@0.2.0";
+import memory from "windlass:plugin/memory@0.2.0";
 import metrics from "windlass:plugin/metrics@0.2.0";
+import rates from "windlass:plugin/rates@0.2.0";
 
 /** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
 
@@ -136,6 +138,12 @@ export const host = {
     });
   },
 
+  recall: () => {
+    const kept = memory.recall();
+    return kept && Uint8Array.from(kept);
+  },
+  keep: (what) => memory.keep(what),
+  takeToken: (bucket, perHour, burst) => rates.take(bucket, perHour, burst) ?? undefined,
   metric: (measure, name, labels, value) => metrics[measure](name, labels, value),
   log: (level, message, fields) => log.log(level, message, fields),
   config: () => JSON.parse(config.get()),

@@ -17,6 +17,9 @@ import { applySet, whole } from "./set.js";
 /** What the fake calls the own finalizer of the plugin. */
 const FINALIZER = "windlass.dev/plugin";
 
+/** The host drops a larger hint. */
+const LARGEST_HINT = 16 << 10;
+
 /**
  * The imports of one call for one primary, on a store.
  * @implements {HostImports}
@@ -38,6 +41,8 @@ export class Call {
   #uid;
   #needs;
   #setApplied = false;
+  /** @type {Uint8Array | undefined} */
+  #kept;
 
   /**
    * @param {import("./store.js").Store} store
@@ -252,6 +257,21 @@ export class Call {
   deleteAll(query, options) {
     this.#may(["deletecollection"], { ...query, name: "" }, "");
     for (const object of this.#store.list(query)) this.#store.delete(reference(object), options);
+  }
+
+  /** Each call is the first one, or the host has forgotten what an earlier one kept. */
+  recall() {
+    return this.#kept?.length ? this.#kept : undefined;
+  }
+
+  /** @param {Uint8Array} what */
+  keep(what) {
+    if (what.length <= LARGEST_HINT) this.#kept = what;
+  }
+
+  /** There is a token. @returns {undefined} */
+  takeToken() {
+    return undefined;
   }
 
   /** @param {import("@windlass/sdk").Event} event */

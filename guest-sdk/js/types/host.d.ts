@@ -83,6 +83,17 @@ declare module "windlass:plugin/events@0.2.0" {
   };
   export default events;
 }
+declare module "windlass:plugin/memory@0.2.0" {
+  const memory: {
+    recall(): Uint8Array | number[] | undefined;
+    keep(what: Uint8Array): void;
+  };
+  export default memory;
+}
+declare module "windlass:plugin/rates@0.2.0" {
+  const rates: { take(bucket: string, perHour: number, burst: number): number | undefined };
+  export default rates;
+}
 declare module "windlass:plugin/metrics@0.2.0" {
   type Labels = { name: string; value: string }[];
   const metrics: {

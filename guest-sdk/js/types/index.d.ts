@@ -343,6 +343,22 @@ export class Cluster {
    * namespace, and there is no limit. On an error, some of the objects may be deleted.
    */
   deleteAll(query: ListQuery, options?: DeleteOptions): void;
+  /**
+   * What this call has kept, or else the last call over this primary that succeeded; undefined if there is nothing. It is a
+   * hint, never a state: the host may forget it at any time, and `windlass test` does so at random.
+   */
+  recall(): any;
+  /**
+   * Keeps a value for the next call over this primary, if this one succeeds; undefined forgets what was kept. The host drops
+   * more than 16 KiB of JSON.
+   */
+  keep(what: unknown): void;
+  /**
+   * Takes a token of a bucket that the calls over all primaries share. Returns undefined if there was one: go on. Otherwise
+   * returns after how many milliseconds there will be one, for `requeueAfter`. A bucket is full at first, holds `burst`
+   * tokens, and gets `perHour` tokens each hour.
+   */
+  takeToken(bucket: string, rate: { perHour: number; burst: number }): number | undefined;
   /** Records an Event. */
   event(event: Event): void;
   /** Writes one line into the host's log. */
@@ -565,6 +581,9 @@ export interface HostImports {
   delete(target: ObjectRef, options: DeleteOptions): void;
   deleteMany(targets: { target: ObjectRef; options: DeleteOptions }[]): Answer<void>[];
   deleteAll(query: ListQuery, options: DeleteOptions): void;
+  recall(): Uint8Array | undefined;
+  keep(what: Uint8Array): void;
+  takeToken(bucket: string, perHour: number, burst: number): number | undefined;
   event(event: Event): void;
   log(level: Level, message: string, fields: { key: string; value: string }[]): void;
   metric(

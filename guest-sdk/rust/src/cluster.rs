@@ -3,6 +3,7 @@
 mod many;
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -200,6 +201,19 @@ pub trait Cluster {
         request: &FetchRequest,
         options: &FetchOptions,
     ) -> Result<FetchResponse, FetchError>;
+
+    /// What this call has kept, or else the last call over this primary that succeeded. It is a hint, never a state: the host
+    /// may forget it at any time, and `windlass test` does so at random.
+    fn recall(&self) -> Option<Vec<u8>>;
+
+    /// Keeps this for the next call over this primary, if this one succeeds. An empty list forgets it. The host drops more
+    /// than 16 KiB.
+    fn keep(&self, what: &[u8]);
+
+    /// Takes a token of a bucket that the calls over all primaries share. None means that there was one: go on. Otherwise the
+    /// answer is when there will be one. A bucket is full at first, holds `burst` tokens, and gets `per_hour` tokens each
+    /// hour.
+    fn take_token(&self, bucket: &str, per_hour: u32, burst: u32) -> Option<Duration>;
 
     /// Records an Event.
     fn event(&self, event: Event);
@@ -404,6 +418,16 @@ impl dyn Cluster + '_ {
             Err(error) if error.code == Code::NotFound => Ok(()),
             other => other,
         }
+    }
+
+    /// As [`Cluster::recall`], as JSON. What does not fit `T`, such as what an earlier version kept, is forgotten.
+    pub fn recall_json<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_slice(&self.recall()?).ok()
+    }
+
+    /// As [`Cluster::keep`], as JSON. What cannot be serialised is not kept.
+    pub fn keep_json(&self, what: impl Serialize) {
+        self.keep(&serde_json::to_vec(&what).unwrap_or_default());
     }
 
     /// Writes one line for the operator of the plugin.

@@ -2,11 +2,13 @@
 
 mod words;
 
+use std::time::Duration;
+
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::bindings::windlass::plugin::{
-    clock, cluster as wit, config, events, http, log, metrics, types,
+    clock, cluster as wit, config, events, http, log, memory, metrics, rates, types,
 };
 use crate::cluster::Cluster;
 use crate::failed::{Code, Context, Error, Refused, SetError, SetFailure};
@@ -247,6 +249,19 @@ impl Cluster for Host {
         response
             .body(answer.body)
             .map_err(|error| failed(FetchCode::Other(error.to_string())))
+    }
+
+    fn recall(&self) -> Option<Vec<u8>> {
+        memory::recall()
+    }
+
+    fn keep(&self, what: &[u8]) {
+        memory::keep(what);
+    }
+
+    fn take_token(&self, bucket: &str, per_hour: u32, burst: u32) -> Option<Duration> {
+        let millis = rates::take(bucket, per_hour, burst)?;
+        Some(Duration::from_millis(millis.into()))
     }
 
     fn event(&self, event: Event) {

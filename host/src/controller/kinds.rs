@@ -25,7 +25,7 @@ pub(super) struct KindsWatch {
 }
 
 impl KindsWatch {
-    /// Waits until the plugin asks, then looks for ever.
+    /// Waits until the plugin asks, then looks forever.
     pub(super) async fn run(mut self) {
         // The sender is gone only with the view, and then nobody is to be told.
         if self.wanted.wait_for(|wanted| *wanted).await.is_err() {

@@ -17,7 +17,7 @@ use crate::object::{Key, Metadata, Object, Page, finalizer_of};
 use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
 use crate::plugin::transcript::CallRecorder;
 use crate::plugin::{
-    Action, CallError, Called, Cancel, CustomMetrics, Finalizes, Plugin, Progress, Request,
+    Action, CallError, Called, Cancel, CustomMetrics, Finalizes, Hints, Plugin, Progress, Request,
 };
 use crate::recording::{CallOutcome, FailureRecorder, Function, Made};
 
@@ -309,6 +309,7 @@ impl Reconciler {
         PassInput {
             plugin: plugin.clone(),
             custom_metrics: self.cluster.custom_metrics.now(),
+            hints: self.cluster.hints.now(),
             request: Request { object, attempt },
             recorder: self
                 .failures
@@ -375,6 +376,8 @@ struct PassInput {
     plugin: Arc<Plugin>,
     /// Where that version's numbers go.
     custom_metrics: CustomMetrics,
+    /// Where that version's hints are.
+    hints: Hints,
     request: Request,
     /// Where the call is noted, in case it fails.
     recorder: Option<CallRecorder>,
@@ -385,6 +388,7 @@ impl PassInput {
         let primary = reconciler.primary(&object.metadata);
         let call = Call::new(reconciler.cluster.clone(), primary);
         let call = call.measured_by(self.custom_metrics.clone());
+        let call = call.remembering(self.hints.clone());
         match &self.recorder {
             Some(recorder) => call.noted_on(recorder.clone()),
             None => call,

@@ -102,6 +102,9 @@ impl Worker {
         *runs = plugin;
         // While nobody can be between the two: what the old version's last passes say yet is not the new one's.
         self.meters.custom_metrics.clear();
+        for reconciler in &self.reconcilers {
+            reconciler.cluster().hints.clear();
+        }
         drop(runs);
         *self.backoff.lock() = Backoff::default();
         *self.hot.lock() = HotLoops::default();
@@ -229,7 +232,8 @@ impl Worker {
     /// Forgets an object that is there no more.
     fn forget(&self, reconciler: &Reconciler, key: &QueueKey) {
         self.backoff.lock().forget(key);
-        reconciler.cluster().view.forgets(&key.key);
+        let cluster = reconciler.cluster();
+        cluster.forget(reconciler.resource(), &key.key);
         self.records.forget(&reconciler.primary_key(&key.key));
         self.pauses(key, false);
         self.count_failing();

@@ -20,7 +20,7 @@ use super::pass_metrics::PassMetrics;
 use crate::flowcontrol::{Seconds, Throttled};
 use crate::grants::Used;
 use crate::memory::Account;
-use crate::plugin::{CustomMetrics, HostCalls, HttpRequests};
+use crate::plugin::{CustomMetrics, HostCalls, HttpRequests, Rates};
 
 /// A gauge of what cannot be negative.
 pub(super) type UnsignedGauge = Gauge<u64, AtomicU64>;
@@ -64,6 +64,8 @@ pub struct PluginMetrics {
     pub(crate) calls: HostCalls,
     /// Numbers of the plugin's own.
     pub(crate) custom_metrics: CustomMetrics,
+    /// What it does only so often.
+    pub(crate) rates: Rates,
     /// What it waited for, and what it lost.
     pub(crate) throttled: Throttled,
     /// Its HTTP requests.
@@ -217,6 +219,7 @@ impl Default for PluginMetrics {
             used: Used::default(),
             calls: HostCalls::default(),
             custom_metrics: CustomMetrics::default(),
+            rates: Rates::default(),
             throttled: Throttled::default(),
             http: HttpRequests::default(),
             kinds: Mutex::default(),

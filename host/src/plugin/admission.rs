@@ -17,8 +17,8 @@ const CONTROLLER: &str = "windlass:plugin/controller";
 /// The version of the contract, and how the versions begin that fit it.
 const CONTRACT: &str = "0.2";
 const MINOR: &str = "0.2.";
-const OURS: [&str; 8] = [
-    "types", "cluster", "events", "log", "config", "clock", "metrics", "http",
+const OURS: [&str; 10] = [
+    "types", "cluster", "events", "log", "config", "clock", "metrics", "http", "memory", "rates",
 ];
 const WASI: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
 

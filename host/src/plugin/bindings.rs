@@ -8,5 +8,5 @@ wasmtime::component::bindgen!({
 });
 
 pub(super) use self::windlass::plugin::{
-    clock, cluster, config, events, http, log, metrics, types,
+    clock, cluster, config, events, http, log, memory, metrics, rates, types,
 };

@@ -44,6 +44,13 @@ impl<T> Ending for Result<T, http::Error> {
     }
 }
 
+/// They never fail.
+impl<T> Ending for Option<T> {
+    fn word(&self) -> &'static str {
+        "ok"
+    }
+}
+
 /// Of many objects, the first error.
 impl<T> Ending for Vec<Result<T, Error>> {
     fn word(&self) -> &'static str {

@@ -16,6 +16,7 @@ mod delete;
 mod delete_all;
 mod events;
 mod fetch;
+mod hints;
 mod kinds;
 mod memory;
 mod owners;
@@ -43,6 +44,8 @@ use super::bindings::cluster::Error;
 use super::bindings::types::ObjectRef;
 use super::calls::HostCalls;
 use super::custom_metrics::CustomMetrics;
+use super::hints::{CallHint, Hints};
+use super::rates::Rates;
 use super::redact::Redactor;
 use super::shares::VersionShare;
 use super::transcript::CallRecorder;
@@ -80,6 +83,10 @@ pub struct ClusterAccess {
     pub calls: HostCalls,
     /// Numbers of its own.
     pub custom_metrics: CustomMetrics,
+    /// What its calls keep for the next ones.
+    pub hints: Hints,
+    /// What its calls do only so often.
+    pub rates: Rates,
     /// What its calls wait for, and what they lose.
     pub throttled: Throttled,
     /// What it may send over HTTP; nothing if the host sends nothing.
@@ -125,6 +132,24 @@ impl Primary {
             uid: object.uid.to_string(),
         }
     }
+
+    /// Names it among the primaries of all kinds.
+    pub(super) fn id(&self) -> String {
+        object_id(&self.resource, &self.key)
+    }
+}
+
+/// Names an object of a kind: `pods default/web`.
+fn object_id(resource: &Resource, key: &Key) -> String {
+    format!("{resource} {key}")
+}
+
+impl ClusterAccess {
+    /// The primary called `key`, of the kind `resource`, is gone: what calls kept of it is forgotten.
+    pub(crate) fn forget(&self, resource: &Resource, key: &Key) {
+        self.view.forgets(key);
+        self.hints.forget(&object_id(resource, key));
+    }
 }
 
 impl std::fmt::Display for Primary {
@@ -138,6 +163,8 @@ pub struct Call {
     cluster: Arc<ClusterAccess>,
     custom_metrics: CustomMetrics,
     primary: Primary,
+    /// What it keeps for the next call.
+    hint: Option<CallHint>,
     /// How many requests it may make.
     api_calls: u32,
     state: CallState,
@@ -194,6 +221,7 @@ impl Call {
             state: CallState::of(&primary, cluster.account.passing()),
             answer: cluster.account.passing(),
             rng: chance(&cluster, &primary),
+            hint: Some(CallHint::of(cluster.hints.now(), &primary)),
             cluster,
             primary,
             api_calls: Limits::default().api_calls,

@@ -1,10 +1,12 @@
 //! Every import that reaches beyond the sandbox, declared once: what it is called, what it takes, what it does, and how it
 //! is recorded. The recorder, the player and `docs/imports.md` follow from that.
 //!
-//! - `log`, `config`, `clock` and `metrics` are not here: they answer from the call itself, and are not recorded.
+//! - `log`, `config`, `clock`, `metrics` and `memory.keep` are not here: they answer from the call itself, and are not
+//!   recorded.
 
 pub(super) mod answer;
 mod changes;
+mod hints;
 mod http;
 mod owners;
 mod reads;
@@ -22,6 +24,7 @@ pub(super) use changes::{
     Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteAll,
     DeleteMany, PatchObject, Publish, UpdateSubresource,
 };
+pub(super) use hints::{Recall, Take};
 pub(super) use http::Fetch;
 pub(super) use owners::{Adopt, Disown, Hold, Protect, Release, ReleaseMany};
 pub(super) use reads::{Get, Kinds, List, ListChildren, Select};
@@ -85,7 +88,7 @@ pub enum Assumed {
 }
 
 /// All imports, in the contract's order.
-pub const IMPORTS: [ImportInfo; 24] = [
+pub const IMPORTS: [ImportInfo; 26] = [
     Get::ABOUT,
     List::ABOUT,
     Select::ABOUT,
@@ -110,6 +113,8 @@ pub const IMPORTS: [ImportInfo; 24] = [
     DeleteAll::ABOUT,
     Publish::ABOUT,
     Fetch::ABOUT,
+    Recall::ABOUT,
+    Take::ABOUT,
 ];
 
 /// What is known of the import with this name.

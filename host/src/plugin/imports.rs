@@ -1,6 +1,7 @@
 //! The host's side of every import: checked against the end of the call, then handed on.
 
 mod cluster;
+mod hints;
 mod http;
 mod run;
 

@@ -199,7 +199,7 @@ fn weight(value: &Value) -> usize {
 }
 
 /// An answer of nobody: what was asked for is not in the transcript.
-fn not_recorded() -> Reply {
+pub(super) fn not_recorded() -> Reply {
     Reply::Errors(vec![RecordedError {
         index: None,
         code: "other".into(),

@@ -93,6 +93,17 @@ impl Clock {
         }
     }
 
+    /// Monotonic time for what plugins are shown: if the time of day is set by hand, it moves with that.
+    pub fn shown(&self) -> Duration {
+        match self.source {
+            TimeSource::System | TimeSource::Virtual { .. } => self.boot(),
+            TimeSource::Set(wall_clock) => {
+                let micros = wall_clock.wall().as_microsecond();
+                Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+            }
+        }
+    }
+
     /// The time of day, in UTC.
     pub fn wall(&self) -> Timestamp {
         match self.source {

@@ -74,6 +74,11 @@ impl Rng {
         sequence.calls.clear();
     }
 
+    /// Whether the numbers are the same each time.
+    pub fn is_repeatable(&self) -> bool {
+        matches!(self.1, Seeds::Repeatable)
+    }
+
     /// Any number.
     pub fn number(&self) -> u64 {
         self.0.lock().numbers.u64(..)

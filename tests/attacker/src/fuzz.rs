@@ -10,7 +10,7 @@ use windlass_sdk::bindings::windlass::plugin::events::{self, Event, Severity};
 use windlass_sdk::bindings::windlass::plugin::log::{self, Field, Level};
 use windlass_sdk::bindings::windlass::plugin::metrics::{self, Label};
 use windlass_sdk::bindings::windlass::plugin::types::ObjectRef;
-use windlass_sdk::bindings::windlass::plugin::{clock, config, http};
+use windlass_sdk::bindings::windlass::plugin::{clock, config, http, memory, rates};
 
 const VERSIONS: &[&str] = &[
     "v1",
@@ -305,6 +305,17 @@ fn call(primary: &Primary, random: &mut Random) {
         _ => {
             clock::wake_at(random.one_of(SELECTORS));
             drop((config::get(), clock::now()));
+            memory::keep(&vec![
+                1;
+                usize::try_from(random.below(20 << 10)).unwrap_or(0)
+            ]);
+            drop(memory::recall());
+            let per_hour = u32::try_from(random.below(1 << 32)).unwrap_or(0);
+            drop(rates::take(
+                random.one_of(SELECTORS),
+                per_hour,
+                per_hour % 3,
+            ));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The cluster as one call sees it: what the host checks before it asks the API server.
 
 use std::cell::{Cell, RefCell};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -30,7 +31,11 @@ pub(super) struct Call<'a> {
     metrics: RefCell<Vec<Metric>>,
     requests: RefCell<Vec<FetchRequest>>,
     wake_at: RefCell<Option<String>>,
+    kept: RefCell<Option<Vec<u8>>>,
 }
+
+/// The host drops a larger one.
+const LARGEST_HINT: usize = 16 << 10;
 
 impl<'a> Call<'a> {
     /// Begins a call for `primary`, of which the UID is `uid`, by a plugin with these `needs`.
@@ -51,6 +56,7 @@ impl<'a> Call<'a> {
             metrics: RefCell::default(),
             requests: RefCell::default(),
             wake_at: RefCell::default(),
+            kept: RefCell::default(),
         }
     }
 
@@ -339,6 +345,23 @@ impl Cluster for Call<'_> {
         self.requests.borrow_mut().push(request.clone());
         let server = self.cluster.borrow().server.clone();
         server.answer(request)
+    }
+
+    /// Each call is the first one, or the host has forgotten what an earlier one kept.
+    fn recall(&self) -> Option<Vec<u8>> {
+        let kept = self.kept.borrow().clone();
+        kept.filter(|kept| !kept.is_empty())
+    }
+
+    fn keep(&self, what: &[u8]) {
+        if what.len() <= LARGEST_HINT {
+            *self.kept.borrow_mut() = Some(what.to_vec());
+        }
+    }
+
+    /// There is a token.
+    fn take_token(&self, _: &str, _: u32, _: u32) -> Option<Duration> {
+        None
     }
 
     fn event(&self, event: Event) {

@@ -7,7 +7,7 @@ use crate::api::{Api, Discovery};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
 use crate::grants::{Grants, Used};
-use crate::plugin::{CustomMetrics, HostCalls, Plugin};
+use crate::plugin::{CustomMetrics, Hints, HostCalls, Plugin, Rates};
 use crate::view::View;
 
 /// What the accesses of all plugins have in common.
@@ -42,6 +42,8 @@ impl ClusterAccess {
             used: Used::default(),
             calls: HostCalls::default(),
             custom_metrics: CustomMetrics::default(),
+            hints: Hints::on(plugin.account()),
+            rates: Rates::default(),
             throttled: Throttled::default(),
             http: None,
             view,

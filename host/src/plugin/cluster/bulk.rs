@@ -199,6 +199,7 @@ impl Call {
             cluster: self.cluster.clone(),
             custom_metrics: self.custom_metrics.clone(),
             primary: self.primary.clone(),
+            hint: None,
             api_calls: self.api_calls,
             state: self.state.clone(),
             answer: self.cluster.account.passing(),

@@ -45,7 +45,7 @@ use crate::memory::Account;
 use crate::object::{Fields, Key, finalizer_of, manager_of};
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
-use crate::plugin::{CustomMetrics, HostCalls};
+use crate::plugin::{CustomMetrics, Hints, HostCalls, Rates};
 use crate::seams::{Clock, Rng, Seams, Spawn, Task};
 use crate::view::{Enqueue, KeyQueue, View, WatchSpec};
 
@@ -140,6 +140,8 @@ impl World {
             calls: HostCalls::default(),
             custom_metrics: CustomMetrics::default(),
             grants: grants(&setting),
+            hints: Hints::on(&setting.account),
+            rates: Rates::default(),
             throttled: Throttled::default(),
             http: None,
             view: Arc::new(view),

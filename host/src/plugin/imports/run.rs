@@ -5,8 +5,9 @@ use super::super::cluster::Call;
 use super::super::import::{
     Adopt, Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteAll,
     DeleteMany, Disown, Fetch, Get, Hold, Import, Kinds, List, ListChildren, PatchObject, Protect,
-    Publish, Release, ReleaseMany, Select, UpdateSubresource,
+    Publish, Recall, Release, ReleaseMany, Select, Take, UpdateSubresource,
 };
+use super::super::rates::BucketRate;
 use super::super::redact::Redactor;
 
 /// An import that a call carries out.
@@ -212,5 +213,18 @@ impl Run for ReleaseMany {
 impl Run for Fetch {
     async fn run(self, call: &mut Call) -> Self::Answer {
         call.fetch(self.into()).await
+    }
+}
+
+impl Run for Recall {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.recall_hint()
+    }
+}
+
+impl Run for Take {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        let (per_hour, burst) = (self.per_hour, self.burst);
+        call.take_token(&self.bucket, BucketRate { per_hour, burst })
     }
 }

@@ -97,6 +97,10 @@ fn every_function_of_the_cluster_has_a_denial() {
     };
     assert_eq!(declared("cluster"), all);
     assert_eq!(declared("events"), handmade::functions("events").unwrap());
+    // The host's own memory needs no grant; what a call keeps is not recorded.
+    assert_eq!(declared("memory"), ["recall"]);
+    assert_eq!(handmade::functions("memory").unwrap(), ["recall", "keep"]);
+    assert_eq!(declared("rates"), handmade::functions("rates").unwrap());
     // What no rule allows is denied in tests/e2e/tests/http.rs.
     assert_eq!(declared("http"), handmade::functions("http").unwrap());
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::manifest::Limits;
 use crate::memory::{Bounds, Budget};
-use crate::plugin::bindings::{clock, cluster, config, events, http, log, metrics};
+use crate::plugin::bindings::{clock, cluster, config, events, http, log, memory, metrics, rates};
 use crate::plugin::limiter::Limiter;
 use crate::plugin::redact::Redactor;
 use crate::plugin::sandbox::SandboxState;
@@ -443,6 +443,16 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
         "metrics.set" => metrics::Host::set(state, any.name(), any.labels(), any.float()).await?,
         "metrics.observe" => {
             metrics::Host::observe(state, any.name(), any.labels(), any.float()).await?;
+        }
+        "memory.recall" => drop(memory::Host::recall(state).await?),
+        "memory.keep" => {
+            let bytes = usize::try_from(any.below(20 << 10)).unwrap();
+            memory::Host::keep(state, vec![1; bytes]).await?;
+        }
+        "rates.take" => {
+            let number = |below| u32::try_from(any.below(below)).unwrap();
+            let rates = (number(1 << 32), number(3));
+            drop(rates::Host::take(state, any.noise(), rates.0, rates.1).await?);
         }
         "config.get" => drop(config::Host::get(state).await?),
         "clock.now" => drop(clock::Host::now(state).await?),

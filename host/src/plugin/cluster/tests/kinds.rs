@@ -115,7 +115,7 @@ async fn what_a_run_was_told_counts_until_another_one_has_ended_well() {
     view.kinds_are([0; 32]);
     assert_eq!(world.woken.lock().len(), 1);
     drop(call);
-    assert_eq!(account.used(), before, "nothing is remembered for ever");
+    assert_eq!(account.used(), before, "nothing is remembered forever");
 }
 
 #[tokio::test(start_paused = true)]
