@@ -198,6 +198,7 @@ impl Informers {
         }
         let selective = watched.label_selector.is_some() || watched.field_selector.is_some();
         let store = Store::new(selective, watched.finalizer.clone());
+        let store = store.timed_by(self.0.means.seams.clock);
         let shared = Arc::new(SharedInformer::new(store, fields.clone()));
         let means = &self.0.means;
         let reflector = Reflector::new(watched.clone(), shared.clone(), means.clone());
@@ -278,6 +279,11 @@ impl Subscription {
     /// Reads one object.
     pub fn get(&self, key: &Key) -> Option<Object> {
         self.informer.shared.get(key)
+    }
+
+    /// For how long the object has been as it is, as far as this host has seen.
+    pub fn unchanged_for(&self, key: &Key) -> Option<Duration> {
+        self.informer.shared.unchanged_for(key)
     }
 
     /// Shows one object to `then`. Nothing else happens to the store meanwhile.

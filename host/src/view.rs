@@ -27,6 +27,7 @@ mod write;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use applied::Applied;
 use applied::Applies;
@@ -174,6 +175,12 @@ impl View {
     pub fn get(&self, resource: &Resource, key: &Key) -> Option<Object> {
         let informer = self.informer(resource, key.namespace.as_deref())?;
         informer.get(key)
+    }
+
+    /// For how long this host has seen the object as it is.
+    pub fn unchanged_for(&self, resource: &Resource, key: &Key) -> Option<Duration> {
+        let informer = self.informer(resource, key.namespace.as_deref())?;
+        informer.unchanged_for(key)
     }
 
     /// Reads the objects that `selector` selects.

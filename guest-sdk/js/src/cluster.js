@@ -81,6 +81,18 @@ export class Cluster {
   }
 
   /**
+   * For how many milliseconds this host has seen the object in its present version, by its own clock. It is tracked, and
+   * needs `watch`. After a restart, and on another host, it begins at 0.
+   * @param {ObjectRef | KubernetesObject} target
+   */
+  unchangedFor(target) {
+    const name = reference(target);
+    return doing(`look since when ${title(name)} is unchanged`, () =>
+      this.#imports.unchangedFor(name),
+    );
+  }
+
+  /**
    * Makes the primary the controlling owner of an object that was read, or `owner`, which the primary controls.
    * @param {KubernetesObject} object
    * @param {{ owner?: ObjectRef | KubernetesObject, finalizer?: string }} [options]

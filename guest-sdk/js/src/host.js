@@ -40,6 +40,7 @@ export const host = {
   },
 
   kinds: () => cluster.kinds(),
+  unchangedFor: (target) => cluster.unchangedFor(named(target)),
 
   adopt(target, uid, owner, finalizer) {
     const by = owner ? named(owner) : null;

@@ -105,6 +105,13 @@ export class Call {
     if (object) this.#edit(target, object, disowned(object, taken, finalizer));
   }
 
+  /** Each call is the first one that sees it. @param {ObjectRef} target */
+  unchangedFor(target) {
+    this.#may(["watch"], target, "");
+    this.#store.get(target);
+    return 0;
+  }
+
   /** @returns {never} */
   kinds() {
     throw refusal("other", "FakeCluster does not know which kinds are served");

@@ -50,6 +50,7 @@ declare module "windlass:plugin/cluster@0.2.0" {
       metadataOnly: boolean;
     }): string[];
     kinds(): import("@windlass/sdk").Served[];
+    unchangedFor(target: Ref): number;
     adopt(target: Ref, uid: string, owner: Ref | null, finalizer: string | null): string;
     disown(target: Ref, uid: string, owners: string[], finalizer: string | null): void;
     hold(target: Ref, uid: string, finalizer: string): string;

@@ -267,6 +267,11 @@ export class Cluster {
    */
   kinds(): Served[];
   /**
+   * For how many milliseconds this host has seen the object in its present version, by its own clock. It is tracked, and
+   * needs `watch`. After a restart, and on another host, it begins at 0.
+   */
+  unchangedFor(target: ObjectRef | KubernetesObject): number;
+  /**
    * Makes the primary the controlling owner of an object that was read, or `owner`, which the primary controls. The grant
    * must say `adopt: true`.
    */
@@ -560,6 +565,7 @@ export interface HostImports {
     owner: ObjectRef | undefined,
     finalizer: string | undefined,
   ): KubernetesObject;
+  unchangedFor(target: ObjectRef): number;
   disown(target: ObjectRef, uid: string, owners: string[], finalizer: string | undefined): void;
   hold(target: ObjectRef, uid: string, finalizer: string): KubernetesObject;
   release(target: ObjectRef, uid: string, finalizer: string): void;

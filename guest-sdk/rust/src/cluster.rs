@@ -58,6 +58,13 @@ pub trait Cluster {
     /// [`Code::Unavailable`] if the cluster does not say what all its groups serve.
     fn kinds(&self) -> Result<Vec<Served>, Error>;
 
+    /// For how long this host has seen the object in its present version, by its own clock. It is tracked, and needs `watch`.
+    /// After a restart, and on another host, it begins at zero.
+    ///
+    /// # Errors
+    /// [`Code::NotFound`] if it is not there.
+    fn unchanged_for(&self, target: &ObjectRef) -> Result<Duration, Error>;
+
     /// Sets the named fields, and removes fields that are no longer named.
     ///
     /// # Errors

@@ -64,6 +64,13 @@ impl Cluster for Host {
             .doing(|| "list the kinds that are served".to_owned())
     }
 
+    fn unchanged_for(&self, target: &ObjectRef) -> Result<Duration, Error> {
+        wit::unchanged_for(&target.into())
+            .map(|millis| Duration::from_millis(millis.into()))
+            .map_err(Refused::from)
+            .doing(|| format!("look since when {target} is unchanged"))
+    }
+
     fn adopt_json(
         &self,
         target: &ObjectRef,

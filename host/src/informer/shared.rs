@@ -11,6 +11,7 @@ mod subscribers;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
@@ -188,6 +189,11 @@ impl SharedInformer {
     /// Shows one object to `then`, under the store's lock.
     pub(super) fn look<T>(&self, key: &Key, then: impl FnOnce(Option<&Object>) -> T) -> T {
         then(self.store.lock().get(key))
+    }
+
+    /// For how long an object has been seen as it is.
+    pub(super) fn unchanged_for(&self, key: &Key) -> Option<Duration> {
+        self.store.lock().unchanged_for(key)
     }
 
     /// Reads the objects in `namespace`, or everywhere, that `selector` selects.

@@ -17,9 +17,11 @@ mod tombstones;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::bugs::bug;
 use crate::object::{Fields, Key, Object};
+use crate::seams::Clock;
 use index::Index;
 use interner::Interner;
 pub use shown::Change;
@@ -48,6 +50,8 @@ pub(super) struct Store {
     /// Only objects with this finalizer are kept.
     finalizer: Option<String>,
     cut: FieldSet,
+    /// By this clock it says since when objects are as they are; none for who does not ask.
+    clock: Option<Clock>,
 }
 
 /// What is kept of objects.
@@ -67,6 +71,8 @@ struct StoredObject {
     list: u32,
     /// The edition of the fields that it was cut to.
     edition: u32,
+    /// When this version was seen first.
+    since: Duration,
 }
 
 /// A list that is under way.
@@ -94,6 +100,23 @@ impl Store {
             },
             ..Self::default()
         }
+    }
+
+    /// The same, which knows since when objects are as they are.
+    #[must_use]
+    pub(super) fn timed_by(self, clock: Clock) -> Self {
+        let clock = Some(clock);
+        Self { clock, ..self }
+    }
+
+    fn now(&self) -> Duration {
+        self.clock.map_or(Duration::ZERO, |clock| clock.shown())
+    }
+
+    /// For how long an object has been seen as it is.
+    pub(super) fn unchanged_for(&self, key: &Key) -> Option<Duration> {
+        let held = self.objects.get(key)?;
+        Some(self.now().saturating_sub(held.since))
     }
 
     /// Reads one object.
@@ -263,6 +286,7 @@ impl Store {
             return None;
         }
         self.highest = self.highest.max(version);
+        let since = self.now();
         match old {
             Some(held) if !is_newer(&object, &held.object) => None,
             old => {
@@ -274,6 +298,7 @@ impl Store {
                     shown,
                     list,
                     edition,
+                    since,
                 };
                 Some(self.insert(held))
             }
@@ -340,6 +365,7 @@ impl Store {
             shown: version,
             list: self.lists,
             edition,
+            since: self.now(),
         };
         Shown::Changed(self.insert(held))
     }

@@ -27,7 +27,7 @@ pub(super) use changes::{
 pub(super) use hints::{Recall, Take};
 pub(super) use http::Fetch;
 pub(super) use owners::{Adopt, Disown, Hold, Protect, Release, ReleaseMany};
-pub(super) use reads::{Get, Kinds, List, ListChildren, Select};
+pub(super) use reads::{Get, Kinds, List, ListChildren, Select, UnchangedFor};
 pub(super) use words::JsonText;
 
 /// A call of an import: what the guest gives. Its JSON is what recordings hold, by the contract's names.
@@ -88,12 +88,13 @@ pub enum Assumed {
 }
 
 /// All imports, in the contract's order.
-pub const IMPORTS: [ImportInfo; 26] = [
+pub const IMPORTS: [ImportInfo; 27] = [
     Get::ABOUT,
     List::ABOUT,
     Select::ABOUT,
     ListChildren::ABOUT,
     Kinds::ABOUT,
+    UnchangedFor::ABOUT,
     Apply::ABOUT,
     ApplyStatus::ABOUT,
     ApplySet::ABOUT,

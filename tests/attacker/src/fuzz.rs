@@ -182,11 +182,11 @@ fn call(primary: &Primary, random: &mut Random) {
     };
     let subresource = random.one_of(SUBRESOURCES);
     match random.below(18) {
-        0 => drop(cluster::get(
-            &target,
-            random.maybe(subresource),
-            random.consistency(),
-        )),
+        0 => {
+            let (subresource, consistency) = (random.maybe(subresource), random.consistency());
+            drop(cluster::get(&target, subresource, consistency));
+            drop(cluster::unchanged_for(&target));
+        }
         1 => {
             drop(cluster::list(&query(&target, random)));
             let paths: Vec<String> = (0..random.below(5))

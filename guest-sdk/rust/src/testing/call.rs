@@ -199,6 +199,14 @@ impl Cluster for Call<'_> {
         .doing(|| "list the kinds that are served".to_owned())
     }
 
+    /// Each call is the first one that sees it.
+    fn unchanged_for(&self, target: &ObjectRef) -> Result<Duration, Error> {
+        self.may(&["watch"], target, "")
+            .and_then(|()| self.cluster.borrow().get(target))
+            .map(|_| Duration::ZERO)
+            .doing(|| format!("look since when {target} is unchanged"))
+    }
+
     fn adopt_json(
         &self,
         target: &ObjectRef,

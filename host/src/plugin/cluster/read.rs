@@ -97,6 +97,31 @@ impl Call {
         }
     }
 
+    /// For how many milliseconds this host has seen the object as it is.
+    pub(crate) async fn unchanged_for(&mut self, target: ObjectRef) -> Result<u32, Error> {
+        let asked = target;
+        let target = match self.target(&asked).await {
+            Err(Error::NotFound) => {
+                self.track_one(&asked)?;
+                // The kind may be served since it was asked for.
+                self.target_if_served(&asked).await?
+            }
+            target => target?,
+        };
+        self.permit(&["watch"], &target, None)?;
+        self.track_one(&asked)?;
+        let (resource, key) = (&target.resource, &target.key);
+        let view = &self.cluster.view;
+        let unchanged = view.unchanged_for(resource, key);
+        match unchanged {
+            Some(unchanged) => Ok(u32::try_from(unchanged.as_millis()).unwrap_or(u32::MAX)),
+            None if view.holds(resource, key) => Err(Error::NotFound),
+            None => Err(Error::other(format!(
+                "the host does not watch {resource} {key}: it is not among the needs with `watch`, or the selectors leave it out"
+            ))),
+        }
+    }
+
     pub(crate) async fn list(&mut self, query: ListQuery) -> Result<Vec<String>, Error> {
         let listed = self.listed(&query, |_| Ok(())).await?;
         self.show_all(&listed.resource, listed.objects, listed.stored, None)

@@ -22,6 +22,7 @@ mod select;
 mod set;
 mod slow;
 mod told;
+mod unchanged;
 mod unwatched;
 mod update;
 

@@ -164,6 +164,22 @@ impl RecordablePart for Vec<Served> {
     }
 }
 
+impl RecordablePart for u32 {
+    fn to_json(&self) -> Value {
+        (*self).into()
+    }
+
+    fn length(&self) -> usize {
+        size_of::<Self>()
+    }
+
+    fn objects(&self, _: &mut dyn FnMut(&str)) {}
+
+    fn from_json(value: Value) -> Option<Self> {
+        serde_json::from_value(value).ok()
+    }
+}
+
 impl RecordablePart for () {
     fn to_json(&self) -> Value {
         Value::Null

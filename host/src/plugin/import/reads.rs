@@ -133,6 +133,27 @@ impl Import for Kinds {
     }
 }
 
+/// `unchanged-for`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::plugin) struct UnchangedFor {
+    pub(in crate::plugin) target: Reference,
+}
+
+impl Import for UnchangedFor {
+    const ABOUT: ImportInfo = ImportInfo {
+        name: "unchanged-for",
+        interface: "cluster",
+        verbs: "`watch`",
+        effect: Effect::Read,
+    };
+    type Answer = Result<u32, Error>;
+
+    fn bytes(&self) -> usize {
+        self.target.bytes()
+    }
+}
+
 impl From<ChildrenQuery> for ListChildren {
     fn from(query: ChildrenQuery) -> Self {
         Self {

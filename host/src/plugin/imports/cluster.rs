@@ -4,7 +4,7 @@ use super::super::bindings::{cluster, events, types};
 use super::super::import::{
     Adopt, Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteAll,
     DeleteMany, Disown, Get, Hold, JsonText, Kinds, List, ListChildren, PatchObject, Protect,
-    Publish, Release, ReleaseMany, Select, UpdateSubresource,
+    Publish, Release, ReleaseMany, Select, UnchangedFor, UpdateSubresource,
 };
 use super::super::sandbox::SandboxState;
 
@@ -62,6 +62,11 @@ impl cluster::Host for SandboxState {
 
     async fn kinds(&mut self) -> ImportResult<Vec<cluster::Served>> {
         self.answer(Kinds {}).await
+    }
+
+    async fn unchanged_for(&mut self, target: types::ObjectRef) -> ImportResult<u32> {
+        let target = target.into();
+        self.answer(UnchangedFor { target }).await
     }
 
     async fn adopt(

@@ -5,7 +5,7 @@ use super::super::cluster::Call;
 use super::super::import::{
     Adopt, Apply, ApplySet, ApplyStatus, Create, CreateMany, CreateSubresource, Delete, DeleteAll,
     DeleteMany, Disown, Fetch, Get, Hold, Import, Kinds, List, ListChildren, PatchObject, Protect,
-    Publish, Recall, Release, ReleaseMany, Select, Take, UpdateSubresource,
+    Publish, Recall, Release, ReleaseMany, Select, Take, UnchangedFor, UpdateSubresource,
 };
 use super::super::rates::BucketRate;
 use super::super::redact::Redactor;
@@ -165,6 +165,12 @@ impl Run for ListChildren {
 impl Run for Kinds {
     async fn run(self, call: &mut Call) -> Self::Answer {
         call.kinds().await
+    }
+}
+
+impl Run for UnchangedFor {
+    async fn run(self, call: &mut Call) -> Self::Answer {
+        call.unchanged_for(self.target.into()).await
     }
 }
 

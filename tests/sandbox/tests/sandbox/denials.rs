@@ -22,6 +22,11 @@ const DENIALS: &[Denial] = &[
         list_children,
         "list secrets in all namespaces",
     ),
+    (
+        "unchanged-for",
+        unchanged_for,
+        "watch secrets in namespace default",
+    ),
     ("apply", apply, "create secrets in namespace default"),
     (
         "apply-status",
@@ -225,6 +230,12 @@ fn list_children() -> Handmade {
     let (version, kind) = (guest.text("v1"), guest.text("Secret"));
     let query = format!("{version} {kind} {NONE} {NONE} (i32.const 1) (i32.const 0)");
     denied(guest, "list-children", &query, 4)
+}
+
+fn unchanged_for() -> Handmade {
+    let mut guest = Handmade::default().import("cluster", "unchanged-for", 10);
+    let secret = secret(&mut guest);
+    denied(guest, "unchanged-for", &secret, 4)
 }
 
 /// Its parameters are more than 16, so they lie in memory.

@@ -344,6 +344,9 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
         "cluster.list-children" => {
             drop(cluster::Host::list_children(state, any.children_query()).await?);
         }
+        "cluster.unchanged-for" => {
+            drop(cluster::Host::unchanged_for(state, any.reference()).await?);
+        }
         "cluster.kinds" => drop(cluster::Host::kinds(state).await?),
         "cluster.adopt" => {
             let (target, uid) = (any.reference(), any.noise());
@@ -452,7 +455,7 @@ async fn call(state: &mut SandboxState, import: &str, any: &Arbitrary) -> wasmti
         "rates.take" => {
             let number = |below| u32::try_from(any.below(below)).unwrap();
             let rates = (number(1 << 32), number(3));
-            drop(rates::Host::take(state, any.noise(), rates.0, rates.1).await?);
+            let _ = rates::Host::take(state, any.noise(), rates.0, rates.1).await?;
         }
         "config.get" => drop(config::Host::get(state).await?),
         "clock.now" => drop(clock::Host::now(state).await?),
