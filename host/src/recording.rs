@@ -88,6 +88,8 @@ struct Limited {
 pub enum Function {
     /// `reconcile`.
     Reconcile,
+    /// `reconcile-going`.
+    ReconcileGoing,
     /// `finalize`.
     Finalize,
 }

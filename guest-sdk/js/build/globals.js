@@ -1,4 +1,5 @@
-// The globals of the web that a plugin uses: only those become part of its component.
+// What a plugin's modules name: the globals of the web, of which only those become part of its component, and the optional
+// export.
 
 import { readFileSync, realpathSync } from "node:fs";
 import { sep } from "node:path";
@@ -20,37 +21,45 @@ const FILES = {
   fetch: "fetch",
 };
 
+/** The method of a controller that makes the export `going`. */
+const GOING = /\breconcileGoing\b/;
+
 /**
- * What the plugin needs whose main module is `source`: files of src/globals, and sentences about the
- * globals that it names and cannot have. Modules in `without`, the SDK's folder, are left out.
+ * What the plugin needs whose main module is `source`: files of src/globals, sentences about the
+ * globals that it names and cannot have, and whether it is called for objects that are being deleted. Modules in
+ * `without`, the SDK's folder, are left out.
  * @param {string} source
  * @param {string} without
  */
 export function globalsOf(source, without) {
-  const names = namesIn(source, without);
+  const { names, goes } = namesIn(source, without);
   const files = new Set(
     names.filter((name) => Object.hasOwn(FILES, name)).map((name) => FILES[name]),
   );
   const sentences = names.map((name) => [name, missing(name)]).filter(([, sentence]) => sentence);
   return {
+    goes,
     files: /** @type {string[]} */ ([...files].sort()),
     missing: /** @type {Record<string, string>} */ (Object.fromEntries(sentences)),
   };
 }
 
-/** The globals that the modules name, sorted. @param {string} source @param {string} without */
+/** The globals that the modules name, sorted, and whether one names `reconcileGoing`. @param {string} source @param {string} without */
 function namesIn(source, without) {
   /** @type {Set<string>} */
   const names = new Set();
   const seen = new Set([source]);
+  let goes = false;
   for (const path of seen) {
     if (!/\.m?js$/.test(path) || realpathSync(path).startsWith(without + sep)) continue;
-    const { globals, imports } = uses(readFileSync(path, "utf8"));
+    const text = readFileSync(path, "utf8");
+    goes ||= GOING.test(text);
+    const { globals, imports } = uses(text);
     for (const name of globals) names.add(name);
     for (const specifier of imports) {
       const found = resolved(specifier, path);
       if (found !== undefined) seen.add(found);
     }
   }
-  return [...names].sort();
+  return { names: [...names].sort(), goes };
 }

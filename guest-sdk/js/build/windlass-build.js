@@ -58,20 +58,21 @@ async function component(source) {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const moduleRoot = common(folder, SDK);
   const root = `/${relative(moduleRoot, folder).split(sep).join("/")}/`.replace("//", "/");
-  const { files, missing } = globalsOf(source, SDK);
+  const { files, missing, goes } = globalsOf(source, SDK);
+  const world = goes ? "plugin-going" : "plugin";
   const about = { name: label(manifest.name), version: manifest.version ?? "0.0.0", root, missing };
   const make = (/** @type {string} */ witPath) =>
     componentize({
       witPath,
-      world: "plugin",
-      jsSource: entry(folder, source, about, files),
+      world,
+      jsSource: entry(folder, source, about, { globals: files, goes }),
       // The entry has no file; it needs a name that no other module has.
       jsPath: join(folder, "package.json"),
       moduleRoot,
       sync: true,
     });
   try {
-    const made = files.includes("crypto") ? await withRandom(WIT, make) : await make(WIT);
+    const made = files.includes("crypto") ? await withRandom(WIT, world, make) : await make(WIT);
     return made.component;
   } catch (error) {
     const { message } = /** @type {Error} */ (error);
@@ -85,9 +86,9 @@ async function component(source) {
  * @param {string} folder
  * @param {string} source
  * @param {object} about
- * @param {string[]} globals files of src/globals
+ * @param {{ globals: string[], goes: boolean }} uses files of src/globals, and whether there is an export `going`
  */
-function entry(folder, source, about, globals) {
+function entry(folder, source, about, { globals, goes }) {
   const from = (/** @type {string} */ path) => {
     return JSON.stringify(`./${relative(folder, path).split(sep).join("/")}`);
   };
@@ -101,6 +102,7 @@ function entry(folder, source, about, globals) {
     'import { component } from "@windlass/sdk/component";',
     `import { plugin } from ${from(source)};`,
     `export const controller = component(plugin, ${JSON.stringify(about)});`,
+    ...(goes ? ["export const going = controller;"] : []),
     ...(random ? ["loaded();"] : []),
   ].join("\n");
 }

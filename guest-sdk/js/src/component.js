@@ -1,6 +1,6 @@
 // Makes a controller into what the contract exports; the build command's entry calls it.
 
-import { done } from "./answer.js";
+import { awaitChange, done } from "./answer.js";
 import { controllerOf, describe } from "./controller.js";
 import { host } from "./host.js";
 import { run } from "./run.js";
@@ -14,22 +14,24 @@ import { run } from "./run.js";
  */
 
 /**
- * The contract's `controller`.
+ * The contract's `controller`, and its `going`.
  * @param {import("@windlass/sdk").Plugin} plugin
  * @param {About} about
  */
 export function component(plugin, about) {
-  /** @param {"reconcile" | "finalize"} step @param {Request} request */
+  /** @param {"reconcile" | "reconcileGoing" | "finalize"} step @param {Request} request */
   const call = (step, request) => {
     connectConsole();
     const object = JSON.parse(request.object);
     const one = controllerOf(plugin, object);
     if (step === "finalize" && !one.finalize) return done;
+    if (step === "reconcileGoing" && !one.reconcileGoing) return awaitChange;
     return run(one, step, object, { ...host, attempt: () => request.attempt }, about);
   };
   return {
     describe: () => describe(plugin, about),
     reconcile: (/** @type {Request} */ request) => call("reconcile", request),
+    reconcileGoing: (/** @type {Request} */ request) => call("reconcileGoing", request),
     finalize: (/** @type {Request} */ request) => call("finalize", request),
   };
 }

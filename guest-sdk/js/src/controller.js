@@ -17,6 +17,7 @@ const FIELDS = [
   "fields",
   "needs",
   "reconcile",
+  "reconcileGoing",
   "finalize",
   "finalizes",
   "onLeave",
@@ -126,7 +127,7 @@ function mistake(declaration) {
   const unknown = Object.keys(declaration).find((field) => !FIELDS.includes(field));
   if (unknown) return `there is no ${unknown}; there are ${FIELDS.join(", ")}`;
   const { watches, trigger, needs, reconcile, finalize, writesStatus, crds } = declaration;
-  const { finalizes, onLeave, origins } = declaration;
+  const { reconcileGoing, finalizes, onLeave, origins } = declaration;
   const isKind = Array.isArray(watches) && watches.length === 2;
   if (!isKind || !watches.every((word) => typeof word === "string" && word)) {
     return 'watches must be an API version and a kind: ["apps/v1", "Deployment"]';
@@ -139,6 +140,9 @@ function mistake(declaration) {
   }
   if (needs !== undefined && !Array.isArray(needs)) return "needs must be a list";
   if (typeof reconcile !== "function") return "reconcile must be a function";
+  if (reconcileGoing !== undefined && typeof reconcileGoing !== "function") {
+    return "reconcileGoing must be a function";
+  }
   if (finalize !== undefined && typeof finalize !== "function") {
     return "finalize must be a function";
   }

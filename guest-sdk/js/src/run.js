@@ -14,13 +14,13 @@ import { place } from "./place.js";
  */
 
 /**
- * Calls `reconcile` or `finalize` of `plugin` for `object`.
+ * Calls `reconcile`, `reconcileGoing` or `finalize` of `plugin` for `object`.
  *
  * A cluster error is terminal only if it is `invalid` (of a set, if every part is): all others can end without anything changing
  * that this call has read, so they are transient. So is everything else that was not meant as a
  * failure, such as a TypeError: it gets its file and line, and newer code may fix it.
  * @param {import("@windlass/sdk").Declaration} plugin
- * @param {"reconcile" | "finalize"} step
+ * @param {"reconcile" | "reconcileGoing" | "finalize"} step
  * @param {any} object
  * @param {HostImports} imports
  * @param {Author} author
@@ -36,17 +36,17 @@ export function run(plugin, step, object, imports, author) {
 }
 
 /**
- * @param {"reconcile" | "finalize"} step
+ * @param {"reconcile" | "reconcileGoing" | "finalize"} step
  * @param {any} answer
  */
 function checked(step, answer) {
   if (typeof answer?.then === "function") {
     throw new TypeError(`${step} must not be async: all calls of the cluster answer at once`);
   }
-  if (step === "reconcile") {
+  if (step !== "finalize") {
     const given = answer ?? { tag: "await-change" };
     if (["await-change", "requeue-after"].includes(given.tag)) return given;
-    throw new TypeError("reconcile must return nothing, awaitChange or requeueAfter(...)");
+    throw new TypeError(`${step} must return nothing, awaitChange or requeueAfter(...)`);
   }
   if (["done", "pending"].includes(answer?.tag)) return answer;
   throw new TypeError("finalize must return done or pending(...)");

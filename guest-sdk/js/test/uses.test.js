@@ -74,7 +74,7 @@ function needed(files) {
 
 test("all modules that a plugin reaches are looked at, as the engine finds them", () => {
   const pack = (/** @type {object} */ manifest) => JSON.stringify(manifest);
-  const { files, missing } = needed({
+  const { files, missing, goes } = needed({
     "src/a.js": `
       import "./b"; import "./folder"; import "one"; import "@two/two/sub"; import "three"; import "#inner";
       import "four/deep/x.js"; import "absent"; import data from "./data.json";
@@ -84,7 +84,7 @@ test("all modules that a plugin reaches are looked at, as the engine finds them"
     "src/data.json": "{}",
     "src/unused.js": "fetch()",
     "package.json": pack({ imports: { "#inner": "./src/inner.js" } }),
-    "src/inner.js": "setTimeout(f)",
+    "src/inner.js": "setTimeout(f); export const of = { reconcileGoing() {} };",
     "node_modules/one/package.json": pack({
       exports: { ".": { node: "./node.js", import: { default: "./import.js" } } },
     }),
@@ -99,6 +99,8 @@ test("all modules that a plugin reaches are looked at, as the engine finds them"
   });
   assert.deepEqual(files, ["crypto", "headers", "structured-clone", "text-encoder", "url"]);
   assert.deepEqual(Object.keys(missing), ["process", "setTimeout"]);
+  assert.equal(goes, true);
+  assert.equal(needed({ "src/a.js": "reconcileGoingOn()" }).goes, false);
   assert.match(
     missing.setTimeout ?? "",
     /^setTimeout is not available in a plugin: .*requeueAfter/,

@@ -8,6 +8,7 @@ import {
   done,
   manage,
   manifest,
+  need,
   objectRef,
   SetError,
 } from "@windlass/sdk";
@@ -40,7 +41,7 @@ const things = () => {
 function pass(cluster, name, order) {
   const obedient = controller({
     watches: ["x.dev/v1", "Thing"],
-    needs: [manage("v1", "ConfigMap")],
+    needs: [manage("v1", "ConfigMap"), need("v1", "ConfigMap", ["deletecollection"])],
     reconcile: (_, host) => order(host),
   });
   const { answer, writes } = cluster.reconcile(obedient, name);
@@ -261,6 +262,30 @@ test("many are created, released and deleted in batches up to a failure", () => 
     assert.deepEqual(host.list({ apiVersion: "v1", kind: "ConfigMap" }), []);
     const [refused, ...others] = host.createMany(Array(1001).fill(map("x")));
     assert.deepEqual([refused?.error?.code, others], ["invalid", []]);
+  });
+});
+
+test("all that match are deleted, and a hint is kept", () => {
+  const cluster = things();
+  cluster.put({ ...map("x"), metadata: { ...map("x").metadata, labels: { a: "b" } } });
+  cluster.put(map("y"));
+  pass(cluster, "a", (host) => {
+    const query = { apiVersion: "v1", kind: "ConfigMap", namespace: "default" };
+    host.deleteAll({ ...query, labelSelector: "a=b" });
+    assert.deepEqual(
+      host.list(query).map(({ metadata }) => metadata.name),
+      ["y"],
+    );
+    assert.equal(host.recall(), undefined);
+    host.keep({ text: "ä🦀" });
+    assert.deepEqual(host.recall(), { text: "ä🦀" });
+    host.keep("x".repeat(20_000));
+    assert.deepEqual(host.recall(), { text: "ä🦀" });
+    host.keep(undefined);
+    assert.equal(host.recall(), undefined);
+    assert.equal(host.takeToken("b", { perHour: 1, burst: 1 }), undefined);
+    assert.equal(thrown(() => host.kinds()).code, "other");
+    assert.equal(thrown(() => host.updateSubresource(named("y"), "status", {})).code, "denied");
   });
 });
 

@@ -449,6 +449,12 @@ export interface Declaration<T extends KubernetesObject = KubernetesObject> {
   /** Brings the cluster toward the state that `object` asks for. It must be safe to repeat. */
   reconcile(object: T, cluster: Cluster): Action | undefined | void;
   /**
+   * Brings the cluster toward the state that fits an object which is being deleted and does not wait for this plugin's
+   * finalizer, as long as something else keeps it: another finalizer, or its grace period. Without it, the host makes no call
+   * for such an object. It is not the place to clean up: the object may be gone before the first call.
+   */
+  reconcileGoing?(object: T, cluster: Cluster): Action | undefined | void;
+  /**
    * Undoes what `reconcile` made outside the object's ownership tree. The host calls it until it answers
    * `done`; must tolerate that `reconcile` never ran, and that everything is gone.
    */
@@ -559,13 +565,13 @@ export interface HostImports {
   select(query: ListQuery, paths: string[]): any[][];
   listChildren(query: ChildrenQuery): KubernetesObject[];
   kinds(): Served[];
+  unchangedFor(target: ObjectRef): number;
   adopt(
     target: ObjectRef,
     uid: string,
     owner: ObjectRef | undefined,
     finalizer: string | undefined,
   ): KubernetesObject;
-  unchangedFor(target: ObjectRef): number;
   disown(target: ObjectRef, uid: string, owners: string[], finalizer: string | undefined): void;
   hold(target: ObjectRef, uid: string, finalizer: string): KubernetesObject;
   release(target: ObjectRef, uid: string, finalizer: string): void;

@@ -6,9 +6,10 @@ use serde::Deserialize;
 
 use crate::answer::{Action, Failure, Progress};
 use crate::bindings::exports::windlass::plugin::controller::Guest;
+use crate::bindings::going::exports::windlass::plugin::going;
 use crate::bindings::windlass::plugin::types as wit;
 use crate::host::Host;
-use crate::reconciler::{Reconciler, all_needs};
+use crate::reconciler::{ReconcileGoing, Reconciler, all_needs};
 
 /// The plugin's name and version; [`export!`](crate::export) takes them from the package.
 pub trait Package {
@@ -139,6 +140,41 @@ impl<K: Reconcilers, P: Package> Guest for Adapter<K, P> {
 
     fn finalize(request: wit::Request) -> Result<wit::Progress, wit::Failure> {
         let run = || K::finalize(TypeMeta::of::<K>(&request)?.as_ref(), &request);
+        run().map(Into::into).map_err(Into::into)
+    }
+}
+
+/// Reconcilers that are called for what is being deleted: [`export_going!`](crate::export_going) makes a list of them.
+#[doc(hidden)]
+pub trait GoingReconcilers {
+    /// Calls `reconcile_going` of the one for the kind of the object. For another kind there is nothing to do.
+    fn reconcile_going(kind: &TypeMeta, request: &wit::Request) -> Result<Action, Failure>;
+}
+
+impl GoingReconcilers for () {
+    fn reconcile_going(_: &TypeMeta, _: &wit::Request) -> Result<Action, Failure> {
+        Ok(Action::AwaitChange)
+    }
+}
+
+impl<R: ReconcileGoing, Others: GoingReconcilers> GoingReconcilers for And<R, Others> {
+    fn reconcile_going(kind: &TypeMeta, request: &wit::Request) -> Result<Action, Failure> {
+        if !kind.is(R::WATCHES) {
+            return Others::reconcile_going(kind, request);
+        }
+        let host = Host {
+            attempt: request.attempt,
+        };
+        R::default().reconcile_going(&serde_json::from_str(&request.object)?, &host)
+    }
+}
+
+/// The optional export that reconcilers make.
+pub struct GoingAdapter<K>(PhantomData<K>);
+
+impl<K: GoingReconcilers> going::Guest for GoingAdapter<K> {
+    fn reconcile_going(request: wit::Request) -> Result<wit::Action, wit::Failure> {
+        let run = || K::reconcile_going(&serde_json::from_str(&request.object)?, &request);
         run().map(Into::into).map_err(Into::into)
     }
 }
@@ -294,5 +330,27 @@ mod tests {
             panic!("{other:?}");
         };
         assert_eq!(text, "the plugin does not reconcile Policy of y.dev/v1");
+    }
+
+    impl ReconcileGoing for Waits {
+        fn reconcile_going(
+            &self,
+            _: &serde_json::Value,
+            _: &dyn Cluster,
+        ) -> Result<Action, Failure> {
+            Err(Failure::Terminal("it goes".into()))
+        }
+    }
+
+    #[test]
+    fn of_what_is_being_deleted_the_kinds_are_called_that_ask_for_it() {
+        type Going = GoingAdapter<And<Waits, ()>>;
+        let of = |kind: &str| {
+            let object =
+                format!(r#"{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"a"}}}}"#);
+            <Going as going::Guest>::reconcile_going(wit::Request { object, attempt: 0 })
+        };
+        assert!(matches!(of("ConfigMap"), Err(wit::Failure::Terminal(_))));
+        assert!(matches!(of("Secret"), Ok(wit::Action::AwaitChange)));
     }
 }

@@ -66,9 +66,9 @@ mod selector;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use adapter::{Adapter, Package};
+pub use adapter::{Adapter, GoingAdapter, Package};
 #[doc(hidden)]
-pub use adapter::{And, Reconcilers};
+pub use adapter::{And, GoingReconcilers, Reconcilers};
 pub use answer::{Action, Failure, Progress};
 pub use cluster::Cluster;
 pub use condition::Condition;
@@ -83,7 +83,7 @@ pub use query::{
     Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Propagation,
     Served,
 };
-pub use reconciler::{Finalize, Reconciler, Watch};
+pub use reconciler::{Finalize, ReconcileGoing, Reconciler, Watch};
 pub use report::{Event, Level, Measure, Metric, Severity};
 pub use selector::{BadSelector, LabelSelector};
 
@@ -107,6 +107,25 @@ macro_rules! export {
             }
             type Component = $crate::Adapter<$crate::export!(@list $($reconciler),+), Package>;
     $crate::bindings::export_component!(Component with_types_in $crate::bindings);
+        };
+    };
+}
+
+/// Exports reconcilers that are called for objects that are being deleted as well ([`ReconcileGoing`]), beside
+/// [`export!`]: `export_going!(Orders)`.
+#[macro_export]
+macro_rules! export_going {
+    ($($reconciler:ty),+ $(,)?) => {
+        #[cfg(target_family = "wasm")]
+        const _: () = {
+            type Component = $crate::GoingAdapter<$crate::export!(@list $($reconciler),+)>;
+    $crate::bindings::going::export_going_component!(Component with_types_in $crate::bindings::going);
+        };
+        // On other targets, the types are checked at least.
+        #[cfg(not(target_family = "wasm"))]
+        const _: fn() = || {
+            fn is_going<R: $crate::ReconcileGoing>() {}
+            $(is_going::<$reconciler>();)+
         };
     };
 }

@@ -49,6 +49,22 @@ pub trait Reconciler: Default {
     fn reconcile(&self, object: &Self::Object, cluster: &dyn Cluster) -> Result<Action, Failure>;
 }
 
+/// A reconciler that also does something for objects that are being deleted and do not wait for its finalizer, as long as
+/// something else keeps them: another finalizer, or their grace period. Without it, the host makes no call for them. Export
+/// it with [`export_going!`](crate::export_going) as well.
+pub trait ReconcileGoing: Reconciler {
+    /// Brings the cluster toward the state that fits an object which is being deleted: keeps its status right, or lets go what
+    /// others wait for. It is not the place to clean up: the object may be gone before the first call. Must be safe to repeat.
+    ///
+    /// # Errors
+    /// A [`Failure`], if this is not possible now, or not at all.
+    fn reconcile_going(
+        &self,
+        object: &Self::Object,
+        cluster: &dyn Cluster,
+    ) -> Result<Action, Failure>;
+}
+
 /// Undoes what `reconcile` made outside the object's ownership tree. The host calls it until it answers
 /// [`Progress::Done`]; must tolerate that `reconcile` never ran, and that everything is gone.
 pub type Finalize<R> =

@@ -188,6 +188,13 @@ async fn play(recording: &Recording, plugin: &Plugin) -> anyhow::Result<Decision
             let called = plugin.reconcile_again(request, player.clone()).await;
             CallOutcome::of_reconcile(&called.answer, &called.output)
         }
+        Function::ReconcileGoing => {
+            if !plugin.reconciles_going() {
+                anyhow::bail!("the component does not export `going`, which the recording is of");
+            }
+            let called = plugin.reconcile_going_again(request, player.clone()).await;
+            CallOutcome::of_reconcile(&called.answer, &called.output)
+        }
         Function::Finalize => {
             let called = plugin.finalize_again(request, player.clone()).await;
             CallOutcome::of_finalize(&called.answer, &called.output)

@@ -66,7 +66,7 @@ pub(crate) fn next_step() -> Scene {
             black_box(finalizer::next_step(
                 object,
                 "windlass.dev/measured",
-                Finalizes::Always,
+                (Finalizes::Always, false),
                 false,
             ));
         }

@@ -15,6 +15,8 @@ pub enum Step {
     Finalize,
     /// The plugin does not finalize, but an earlier version of it did: take the finalizer off.
     Release,
+    /// Going away, we owe nothing, and the plugin does something for it nevertheless.
+    Going,
     /// Somebody has paused it: nothing is done, whatever it needs.
     Paused,
     /// Going away, and we owe nothing.
@@ -29,6 +31,7 @@ impl Step {
             Self::Reconcile => "reconcile",
             Self::Finalize => "finalize",
             Self::Release => "release",
+            Self::Going => "going",
             Self::Paused => "paused",
             Self::Ignore => "ignore",
         }
@@ -36,8 +39,13 @@ impl Step {
 }
 
 /// Chooses the step for an object under the finalizer called `name`. `leaves`: it has left the selectors, and that is
-/// enough for it to be finalized.
-pub(super) fn next_step(object: &Metadata, name: &str, finalizes: Finalizes, leaves: bool) -> Step {
+/// enough for it to be finalized. `goes`: the plugin is called for what is going away.
+pub(super) fn next_step(
+    object: &Metadata,
+    name: &str,
+    (finalizes, goes): (Finalizes, bool),
+    leaves: bool,
+) -> Step {
     use Finalizes::{Always, Never, OnRequest};
     let is_held = object.has_finalizer(name);
     let step = match (finalizes, object.deleting || leaves, is_held) {
@@ -49,6 +57,7 @@ pub(super) fn next_step(object: &Metadata, name: &str, finalizes: Finalizes, lea
         (Never, true | false, true) => Step::Release,
     };
     match step {
+        Step::Ignore if goes && object.deleting && !object.paused => Step::Going,
         Step::Ignore => Step::Ignore,
         _ if object.paused => Step::Paused,
         step => step,
@@ -91,7 +100,7 @@ mod tests {
             (object(&["other", OURS], true), Never, Step::Release),
         ];
         for (object, finalizes, want) in cases {
-            let step = next_step(&object, OURS, finalizes, false);
+            let step = next_step(&object, OURS, (finalizes, false), false);
             assert_eq!(step, want, "{object:?} {finalizes:?}");
         }
     }
@@ -106,9 +115,41 @@ mod tests {
             (object(&[OURS], false), Never, Step::Release),
         ];
         for (object, finalizes, want) in cases {
-            let step = next_step(&object, OURS, finalizes, true);
+            let step = next_step(&object, OURS, (finalizes, false), true);
             assert_eq!(step, want, "{object:?} {finalizes:?}");
         }
+    }
+
+    #[test]
+    fn a_plugin_that_asks_for_it_is_called_for_what_goes_and_does_not_wait_for_it() {
+        let cases = [
+            (object(&["other"], true), Always, false, Step::Going),
+            (object(&[], true), Always, false, Step::Going),
+            (object(&["other"], true), OnRequest, false, Step::Going),
+            (object(&["other"], true), Never, false, Step::Going),
+            (object(&["other"], true), Always, true, Step::Going),
+            // What waits for it is finalized or released first.
+            (
+                object(&[OURS, "other"], true),
+                Always,
+                false,
+                Step::Finalize,
+            ),
+            (object(&[OURS], true), Never, false, Step::Release),
+            // What stays and has left the selectors does not go.
+            (object(&["other"], false), OnRequest, true, Step::Ignore),
+            (object(&["other"], false), Never, false, Step::Reconcile),
+            (object(&[], false), Always, false, Step::Protect),
+        ];
+        for (object, finalizes, leaves, want) in cases {
+            let step = next_step(&object, OURS, (finalizes, true), leaves);
+            assert_eq!(step, want, "{object:?} {finalizes:?} {leaves}");
+        }
+        let paused = Metadata {
+            paused: true,
+            ..object(&["other"], true)
+        };
+        assert_eq!(next_step(&paused, OURS, (Never, true), false), Step::Ignore);
     }
 
     #[test]
@@ -127,7 +168,7 @@ mod tests {
                 paused: true,
                 ..object
             };
-            let step = next_step(&paused, OURS, finalizes, false);
+            let step = next_step(&paused, OURS, (finalizes, false), false);
             assert_eq!(step, want, "{paused:?} {finalizes:?}");
         }
     }

@@ -57,6 +57,7 @@ impl Prepared {
         };
         let wanted = match function {
             Function::Reconcile => Step::Reconcile,
+            Function::ReconcileGoing => Step::Going,
             Function::Finalize => Step::Finalize,
         };
         for _ in 0..STEPS {

@@ -157,7 +157,7 @@ impl Reconciler {
         let view = &self.cluster.view;
         view.get(&self.primary, key).or_else(|| {
             view.with_finalizer(key)
-                .filter(|object| self.step(object) != Step::Reconcile)
+                .filter(|object| !matches!(self.step(object), Step::Reconcile | Step::Going))
         })
     }
 
@@ -177,12 +177,19 @@ impl Reconciler {
             Step::Protect => self.patch(step, object, FinalizerPatch::Protect).await,
             Step::Release => self.patch(step, object, FinalizerPatch::Release).await,
             Step::Paused | Step::Ignore => Pass::of(step, Ok(Done::Rest)),
-            Step::Reconcile => {
+            Step::Reconcile | Step::Going => {
                 let asked = self.pass_input(object, attempt);
                 let (request, call) = (asked.request.clone(), asked.call(self, object));
-                let called = asked.plugin.reconcile(request, call, &self.cancel).await;
+                let (plugin, cancel) = (&asked.plugin, &self.cancel);
+                let (called, function) = if step == Step::Going {
+                    let called = plugin.reconcile_going(request, call, cancel).await;
+                    (called, Function::ReconcileGoing)
+                } else {
+                    let called = plugin.reconcile(request, call, cancel).await;
+                    (called, Function::Reconcile)
+                };
                 self.settle_reads(&object.metadata, called.answer.is_ok());
-                let recording = self.record(asked, Function::Reconcile, &called).await;
+                let recording = self.record(asked, function, &called).await;
                 let pass = Pass::called(step, called, |action| match action {
                     Action::AwaitChange => Done::Rest,
                     Action::RequeueAfter(millis) => Done::After(millis),
@@ -211,9 +218,10 @@ impl Reconciler {
         let (finalizes, on_leave) = watch.map_or((Finalizes::Never, false), |watch| {
             (watch.finalizes, watch.finalizes_on_leave)
         });
+        let goes = plugin.reconciles_going();
         drop(plugin);
         let leaves = on_leave && !self.is_watched(&object.metadata.key);
-        next_step(&object.metadata, &self.finalizer, finalizes, leaves)
+        next_step(&object.metadata, &self.finalizer, (finalizes, goes), leaves)
     }
 
     /// Whether the object called `key` is there, and matches the selectors.

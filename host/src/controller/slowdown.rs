@@ -95,7 +95,7 @@ impl Slowdown {
 /// Whether a pass that ended so had a call that trapped or timed out; `None` if it says nothing of the plugin.
 pub(super) fn is_bad(step: Step, outcome: &Result<Done, PassError>) -> Option<bool> {
     match step {
-        Step::Reconcile | Step::Finalize => {}
+        Step::Reconcile | Step::Going | Step::Finalize => {}
         Step::Protect | Step::Release | Step::Paused | Step::Ignore => return None,
     }
     match outcome {

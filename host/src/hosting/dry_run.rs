@@ -131,6 +131,10 @@ impl Host {
                 let called = plugin.reconcile(request, call, &cancel).await;
                 returned(called, Returned::Action)
             }
+            Function::ReconcileGoing => {
+                let called = plugin.reconcile_going(request, call, &cancel).await;
+                returned(called, Returned::Action)
+            }
             Function::Finalize => {
                 let called = plugin.finalize(request, call, &cancel).await;
                 returned(called, Returned::Progress)

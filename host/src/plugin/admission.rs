@@ -8,12 +8,14 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::{self, ComponentItem};
 
+use super::bindings::GOING;
 use super::bindings::types::{Action, Description, Failure, Progress, Request};
 use super::engine::TABLE_ELEMENTS;
 use crate::source::LARGEST_FILE;
 pub(super) use structure::{invalid, judge_structure};
 
 const CONTROLLER: &str = "windlass:plugin/controller";
+const GOING_INTERFACE: &str = "windlass:plugin/going";
 /// The version of the contract, and how the versions begin that fit it.
 const CONTRACT: &str = "0.2";
 const MINOR: &str = "0.2.";
@@ -140,7 +142,10 @@ pub fn judge_component(engine: &Engine, component: &Component) -> Result<(), Ref
     }
     let mut exports = kind.exports(engine);
     if let Some((_, found)) = exports.find(|(name, _)| has_version(name, CONTROLLER, MINOR)) {
-        return judge_controller(engine, &kind, &found.ty);
+        judge_controller(engine, &kind, &found.ty)?;
+        let mut exports = kind.exports(engine);
+        let going = exports.find(|(name, _)| has_version(name, GOING_INTERFACE, MINOR));
+        return going.map_or(Ok(()), |(_, found)| judge_going(engine, &kind, &found.ty));
     }
     let mut names: Vec<_> = kind
         .exports(engine)
@@ -178,6 +183,31 @@ fn judge_controller(
         fits.map_err(|error| Refused::Mismatch(format!("{name}: {error:#}")))?;
     }
     Ok(())
+}
+
+/// Whether a component has the optional export for primaries that are being deleted.
+pub(super) fn has_going(engine: &Engine, component: &Component) -> bool {
+    let kind = component.component_type();
+    let mut names = kind.exports(engine).map(|(name, _)| name);
+    names.any(|name| has_version(name, GOING_INTERFACE, MINOR))
+}
+
+/// Judges the type of its function.
+fn judge_going(
+    engine: &Engine,
+    kind: &types::Component,
+    going: &ComponentItem,
+) -> Result<(), Refused> {
+    let (_, name) = GOING;
+    let found = match going {
+        ComponentItem::ComponentInstance(instance) => instance.get_export(engine, name),
+        _ => None,
+    };
+    let Some(ComponentItem::ComponentFunc(found)) = found.map(|found| found.ty) else {
+        return Err(Refused::Mismatch(format!("it exports no function {name}")));
+    };
+    let fits = found.typecheck::<(Request,), (Result<Action, Failure>,)>(&kind.instance_type());
+    fits.map_err(|error| Refused::Mismatch(format!("{name}: {error:#}")))
 }
 
 /// The contract that an import or export of `name` is of, such as `0.1`, if it is another one than the host's.

@@ -13,6 +13,7 @@ use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 use windlass_code_cache::Code;
 
+use super::admission;
 use super::bindings::PluginPre;
 use super::sandbox::SandboxState;
 use crate::digest::Digest;
@@ -30,6 +31,8 @@ pub(super) struct CompiledComponent {
     engine: Engine,
     linker: Arc<Linker<SandboxState>>,
     clock: Clock,
+    /// Whether it is called for primaries that are being deleted.
+    reconciles_going: bool,
     mapped: Mutex<Option<Mapped>>,
 }
 
@@ -54,11 +57,17 @@ impl CompiledComponent {
         let used = clock.now();
         Ok(Self {
             code,
+            reconciles_going: admission::has_going(&engine, component),
             engine,
             linker,
             clock,
             mapped: Mutex::new(Some(Mapped { pre, used })),
         })
+    }
+
+    /// Whether it is called for primaries that are being deleted and do not wait for it.
+    pub(super) fn reconciles_going(&self) -> bool {
+        self.reconciles_going
     }
 
     /// The code, ready to be instantiated; mapped if it is not.

@@ -35,6 +35,36 @@ impl Plugin {
         called.narrow(outcome::GuestResult::progress)
     }
 
+    /// Whether it is called for primaries that are being deleted and do not wait for it.
+    pub fn reconciles_going(&self) -> bool {
+        self.guest.image.reconciles_going()
+    }
+
+    /// Calls `reconcile-going`, which the component exports.
+    pub async fn reconcile_going(
+        &self,
+        request: Request,
+        call: Call,
+        cancel: &Cancel,
+    ) -> Called<Action> {
+        let (ask, backend) = (
+            GuestCall::ReconcileGoing(request),
+            ImportBackend::Cluster(Box::new(call)),
+        );
+        let called = self.call(ask, backend, cancel).await;
+        called.narrow(outcome::GuestResult::action)
+    }
+
+    /// Calls `reconcile-going` again, as it was recorded.
+    pub async fn reconcile_going_again(&self, request: Request, player: Player) -> Called<Action> {
+        let (ask, backend) = (
+            GuestCall::ReconcileGoing(request),
+            ImportBackend::Recording(player),
+        );
+        let called = self.call(ask, backend, &Cancel::default()).await;
+        called.narrow(outcome::GuestResult::action)
+    }
+
     /// Calls `reconcile` again, as it was recorded; `player` then knows what it asked for.
     pub async fn reconcile_again(&self, request: Request, player: Player) -> Called<Action> {
         let (ask, backend) = (

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use wasmtime::component::Instance;
 use wasmtime::{Store, Trap};
 use wasmtime_wasi::I32Exit;
 
-use super::bindings::PluginPre;
 use super::bindings::types::{Action, Description, Failure, Progress, Request};
+use super::bindings::{GOING, Plugin, PluginPre};
 use super::cancel::Stop;
 use super::cluster::Traffic;
 use super::limiter::Denied;
@@ -176,6 +177,7 @@ impl<T> Called<T> {
 pub(super) enum GuestCall {
     Describe,
     Reconcile(Request),
+    ReconcileGoing(Request),
     Finalize(Request),
 }
 
@@ -184,7 +186,17 @@ impl GuestCall {
     pub(super) fn activity(&self) -> Activity {
         match self {
             Self::Describe => Activity::Describing,
-            Self::Reconcile(_) | Self::Finalize(_) => Activity::Calling,
+            Self::Reconcile(_) | Self::ReconcileGoing(_) | Self::Finalize(_) => Activity::Calling,
+        }
+    }
+
+    /// The object that it is about, if there is one.
+    fn object(&self) -> Option<&str> {
+        match self {
+            Self::Describe => None,
+            Self::Reconcile(request) | Self::ReconcileGoing(request) | Self::Finalize(request) => {
+                Some(&request.object)
+            }
         }
     }
 }
@@ -238,8 +250,8 @@ pub(super) async fn ask(
     (mut store, output): (Store<SandboxState>, Output),
     ask: GuestCall,
 ) -> Report {
-    if let GuestCall::Reconcile(request) | GuestCall::Finalize(request) = &ask {
-        store.data().redactor.sees(&request.object);
+    if let Some(object) = ask.object() {
+        store.data().redactor.sees(object);
     }
     let mut answer = exchange(&pre, &mut store, ask).await;
     let state = store.data();
@@ -267,21 +279,48 @@ async fn exchange(
     store: &mut Store<SandboxState>,
     ask: GuestCall,
 ) -> wasmtime::Result<Result<GuestResult, Failure>> {
-    let plugin = pre.instantiate_async(&mut *store).await?;
-    let controller = plugin.windlass_plugin_controller();
+    let instance = pre.instance_pre().instantiate_async(&mut *store).await?;
+    let exports = |store: &mut Store<SandboxState>| Plugin::new(store, &instance);
     Ok(match ask {
-        GuestCall::Describe => Ok(GuestResult::Description(Box::new(
-            controller.call_describe(store).await?,
-        ))),
-        GuestCall::Reconcile(request) => controller
-            .call_reconcile(store, &request)
-            .await?
-            .map(GuestResult::Action),
-        GuestCall::Finalize(request) => controller
-            .call_finalize(store, &request)
-            .await?
-            .map(GuestResult::Progress),
+        GuestCall::Describe => {
+            let plugin = exports(store)?;
+            let described = plugin.windlass_plugin_controller().call_describe(store);
+            Ok(GuestResult::Description(Box::new(described.await?)))
+        }
+        GuestCall::Reconcile(request) => {
+            let plugin = exports(store)?;
+            let called = plugin.windlass_plugin_controller();
+            let called = called.call_reconcile(store, &request).await?;
+            called.map(GuestResult::Action)
+        }
+        GuestCall::Finalize(request) => {
+            let plugin = exports(store)?;
+            let called = plugin.windlass_plugin_controller();
+            let called = called.call_finalize(store, &request).await?;
+            called.map(GuestResult::Progress)
+        }
+        GuestCall::ReconcileGoing(request) => {
+            let called = reconcile_going(&instance, store, request).await?;
+            called.map(GuestResult::Action)
+        }
     })
+}
+
+/// Calls the optional export, which the component has.
+async fn reconcile_going(
+    instance: &Instance,
+    store: &mut Store<SandboxState>,
+    request: Request,
+) -> wasmtime::Result<Result<Action, Failure>> {
+    let (interface, name) = GOING;
+    let interface = instance.get_export_index(&mut *store, None, interface);
+    let function = interface
+        .and_then(|interface| instance.get_export_index(&mut *store, Some(&interface), name))
+        .ok_or_else(|| wasmtime::Error::msg(format!("it exports no function {name}")))?;
+    let function = instance
+        .get_typed_func::<(Request,), (Result<Action, Failure>,)>(&mut *store, &function)?;
+    let (answer,) = function.call_async(&mut *store, (request,)).await?;
+    Ok(answer)
 }
 
 impl Report {

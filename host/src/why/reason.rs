@@ -345,7 +345,9 @@ fn watched_reason(state: &ObjectState, held: &Metadata, live: &LiveObject) -> Re
         }
         LiveObject::There(_) | LiveObject::Unknown(_) => {}
     }
-    if held.deleting && !held.has_finalizer(&state.finalizer) {
+    let last = state.last();
+    let goes = last.is_some_and(|last| last.step == Step::Going && *last.uid == *held.uid);
+    if held.deleting && !held.has_finalizer(&state.finalizer) && !goes {
         return if held.finalizers.is_empty() {
             Reason::LeavesWithoutUs
         } else {

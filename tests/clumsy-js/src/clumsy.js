@@ -84,6 +84,20 @@ const MISTAKES = {
     const steps = [made.map(code), rows, released.map(code), deleted.map(code), select(".kind")];
     throw terminal(JSON.stringify(steps));
   },
+  asks: (object, cluster) => {
+    const { namespace } = object.metadata;
+    const before = cluster.recall();
+    cluster.keep({ passes: (before?.passes ?? 0) + 1, note: "ä\u{1f980}" });
+    const rate = { perHour: 3600, burst: 1 };
+    const waits = [cluster.takeToken("b", rate), cluster.takeToken("b", rate)];
+    const kinds = cluster.kinds().map(({ plural, verbs }) => `${plural}: ${verbs.join(" ")}`);
+    const query = { apiVersion: "v1", kind: "ConfigMap", namespace, labelSelector: "a=b" };
+    cluster.deleteAll(query);
+    const status = { ...object, status: { text: "updated" } };
+    const updated = cluster.updateSubresource(object, "status", status).status.text;
+    const said = { before, kept: cluster.recall(), waits, kinds, updated };
+    cluster.log("info", JSON.stringify(said));
+  },
   time: (_, cluster) => {
     throw terminal(`${new Date().toISOString()} ${cluster.now()}`);
   },
@@ -94,5 +108,8 @@ export const plugin = controller({
   needs: [manage("v1", "ConfigMap")],
   reconcile(object, cluster) {
     return /** @type {any} */ (MISTAKES[cluster.config.mistake]?.(object, cluster));
+  },
+  reconcileGoing(object) {
+    throw terminal(`${object.metadata.name} goes`);
   },
 });

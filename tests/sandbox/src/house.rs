@@ -160,6 +160,25 @@ impl Tenant {
         Ok(self.plugin.reconcile(request, call, &self.cancel).await)
     }
 
+    /// Calls `reconcile-going`.
+    ///
+    /// # Errors
+    /// There is no such primary; what the plugin makes of it is in the answer.
+    pub async fn reconcile_going(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> anyhow::Result<Called<Action>> {
+        let (request, call, _) = self.call(namespace, name).await?;
+        let called = self.plugin.reconcile_going(request, call, &self.cancel);
+        Ok(called.await)
+    }
+
+    /// Whether the plugin is called for what is being deleted.
+    pub fn reconciles_going(&self) -> bool {
+        self.plugin.reconciles_going()
+    }
+
     /// Calls `finalize`, and takes the plugin's finalizer off if that is done.
     ///
     /// # Errors

@@ -146,6 +146,50 @@ async fn calls_for_many_objects_answer_for_each_of_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_the_host_remembers_is_asked_for_and_kept() {
+    let grants = json!([
+        { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings"],
+          "verbs": ["get", "list", "watch"], "namespaces": "all" },
+        { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings/status"], "verbs": ["update"] },
+        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["deletecollection"], "acknowledge": true },
+    ]);
+    let grants = Grants::new(serde_json::from_value(grants).unwrap()).unwrap();
+    let clumsy = Clumsy::granted("asks", AMPLE, grants).await;
+    let called = clumsy.call().await;
+    assert!(called.answer.is_ok(), "{called:?}");
+    let lines = logs::about(&format!("Greeting/default/{}", clumsy.object));
+    let said: Vec<serde_json::Value> = lines
+        .iter()
+        .filter_map(|line| serde_json::from_str(&line.message).ok())
+        .collect();
+    let [said] = &said[..] else {
+        panic!("{lines:?}");
+    };
+    assert_eq!(said["kept"], json!({ "passes": 1, "note": "ä🦀" }));
+    assert_eq!(said["waits"][0], json!(null));
+    assert!(
+        said["waits"][1]
+            .as_u64()
+            .is_some_and(|wait| (1..=1000).contains(&wait)),
+        "{said}"
+    );
+    assert_eq!(
+        said["kinds"],
+        json!(["greetings: get list watch", "configmaps: deletecollection"])
+    );
+    assert_eq!(said["updated"], "updated");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_has_the_method_is_called_for_what_is_being_deleted() {
+    let clumsy = Clumsy::with("typeError", AMPLE).await;
+    assert!(clumsy.tenant.reconciles_going());
+    let called = clumsy.tenant.reconcile_going("default", &clumsy.object);
+    let called = called.await.unwrap();
+    assert_eq!(terminal(&called), format!("{} goes", clumsy.object));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_console_is_the_hosts_log() {
     let clumsy = Clumsy::with("console", AMPLE).await;
     assert!(clumsy.call().await.answer.is_ok());

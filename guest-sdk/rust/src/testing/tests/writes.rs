@@ -7,7 +7,7 @@ use crate::testing::call::Call;
 use crate::testing::{Answer, FakeCluster};
 use crate::{
     Action, Adoption, ChildrenQuery, Cluster, Code, Failure, ListQuery, Manifest, Needs, Object,
-    ObjectRef, Patch, Reconciler, manage,
+    ObjectRef, Patch, Reconciler, manage, need,
 };
 
 /// Hands what it is told to do to a call of a reconciler.
@@ -25,7 +25,7 @@ impl Reconciler for Obedient {
     type Object = Object<Option<Value>>;
 
     fn needs() -> Needs {
-        manage("v1", "ConfigMap")
+        manage("v1", "ConfigMap") + need("v1", "ConfigMap", &["deletecollection"])
     }
 
     fn reconcile(&self, thing: &Self::Object, cluster: &dyn Cluster) -> Result<Action, Failure> {
@@ -402,4 +402,33 @@ fn requests_are_answered_by_the_test_and_noted() {
     cluster.answer_requests(|_| Err(crate::FetchCode::Invalid("no such host".into())));
     let refused = cluster.reconcile(&Obedient, "a").outcome.answer;
     assert!(matches!(refused, Answer::Terminal(_)), "{refused:?}");
+}
+
+#[test]
+fn all_that_match_are_deleted_and_a_hint_is_kept() {
+    let mut cluster = things();
+    cluster.put(map("x", json!({})));
+    pass(&mut cluster, "a", |_, cluster| {
+        let query = ListQuery::all("v1", "ConfigMap").in_namespace("default");
+        cluster.delete_all(&query)?;
+        assert!(cluster.list::<Value>(&query)?.is_empty());
+        assert_eq!(cluster.recall_json::<u32>(), None);
+        cluster.keep_json(7);
+        assert_eq!(cluster.recall_json::<u32>(), Some(7));
+        cluster.keep(&[b'8'; 20 << 10]);
+        assert_eq!(cluster.recall_json::<u32>(), Some(7));
+        assert_eq!(
+            cluster.recall_json::<Vec<u32>>(),
+            None,
+            "it is something else"
+        );
+        cluster.keep(&[]);
+        assert_eq!(cluster.recall(), None);
+        assert_eq!(cluster.take_token("b", 1, 1), None);
+        assert!(matches!(cluster.kinds().unwrap_err().code, Code::Other(_)));
+        let target = named("x");
+        let updated = cluster.update_subresource(&target, "status", json!({}));
+        assert_eq!(updated.unwrap_err().code, Code::Denied);
+        Ok(())
+    });
 }
