@@ -10,8 +10,10 @@ const HELD: &str = "example.com/held";
 async fn scene(prefix: &str) -> Result<Scene> {
     let cluster = Cluster::new(prefix).await?;
     let plugins = Plugins::new(&cluster.namespace)?.component("sweeper", "sweeper.wasm")?;
-    let mut maps = plugins.grant("", &["configmaps"], &["list", "watch", "deletecollection"]);
-    maps["acknowledge"] = json!(true);
+    let maps = json!({
+        "apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch", "deletecollection"],
+        "namespaces": [cluster.namespace], "acknowledge": true,
+    });
     let read = ["get", "list", "watch"];
     let document = json!({
         "source": { "file": "sweeper.wasm" },

@@ -61,6 +61,36 @@ given: { removals: [Bookcase/default/b] }
 when: { finalize: Bookcase/default/b }
 ";
 
+/// Of the sweeper, whose Greeting waits for somebody else.
+const GOING: &str = "given:
+  objects:
+    - apiVersion: examples.windlass.dev/v1
+      kind: Greeting
+      metadata: { name: ada, uid: 6f1c2b5e-0000-4000-8000-00000000ada0, finalizers: [example.com/held] }
+      spec: { name: Ada }
+    - { apiVersion: v1, kind: ConfigMap, metadata: { name: of-ada, labels: { of: ada } } }
+    - { apiVersion: v1, kind: ConfigMap, metadata: { name: of-bob, labels: { of: bob } } }
+when: { reconcile: Greeting/default/ada }
+---
+given: { removals: [Greeting/default/ada] }
+when: { reconcile: Greeting/default/ada }
+then: { answer: notCalled }
+---
+when: { reconcileGoing: Greeting/default/ada }
+";
+
+const SWEEPER: &str = "apiVersion: windlass.dev/v1alpha1
+kind: Plugin
+metadata: { name: sweeper }
+spec:
+  source: { file: sweeper.wasm }
+  grants:
+    - { apiGroups: [examples.windlass.dev], resources: [greetings], verbs: [get, list, watch], namespaces: all }
+    - { apiGroups: [examples.windlass.dev], resources: [greetings/status], verbs: [update] }
+    - { apiGroups: [tests.windlass.dev], resources: [bookcases], verbs: [get] }
+    - { apiGroups: [''], resources: [configmaps], verbs: [list, watch, deletecollection], acknowledge: true }
+";
+
 /// A project of the relay with fixtures.
 fn relay(fixture: &str) -> Result<TempDir> {
     let home = project(COMPILER)?;
@@ -220,6 +250,33 @@ fn who_works_in_several_passes_is_not_blamed_for_it() -> Result<()> {
     ensure!(
         said(&updated).contains("failing write"),
         "{}",
+        said(&updated)
+    );
+    Ok(())
+}
+
+/// What a query selects goes in one write, which fails as a whole too.
+#[test]
+fn what_is_being_deleted_is_called_for_by_a_name_of_its_own() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    fs::write(home.path().join("plugin.yaml"), SWEEPER)?;
+    let crd = workspace().join("plugins/greeter/greeting.crd.yaml");
+    fs::copy(crd, home.path().join("greeting.crd.yaml"))?;
+    fs::copy(guest("sweeper")?, home.path().join("sweeper.wasm"))?;
+    fs::create_dir(home.path().join("tests"))?;
+    fs::write(home.path().join("tests/going.yaml"), GOING)?;
+    let updated = test(home.path(), &["--update"])?;
+    let text = fs::read_to_string(home.path().join("tests/going.yaml"))?;
+    for wanted in [
+        "pass 1, token true, kinds greetings",
+        "swept, 0 left",
+        "delete: ConfigMap/default/of-ada",
+    ] {
+        ensure!(text.contains(wanted), "{wanted}: {text}{}", said(&updated));
+    }
+    ensure!(
+        updated.status.success() && !text.contains("delete: ConfigMap/default/of-bob"),
+        "{text}{}",
         said(&updated)
     );
     Ok(())

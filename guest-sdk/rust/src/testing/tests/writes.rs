@@ -407,7 +407,7 @@ fn requests_are_answered_by_the_test_and_noted() {
 #[test]
 fn all_that_match_are_deleted_and_a_hint_is_kept() {
     let mut cluster = things();
-    cluster.put(map("x", json!({})));
+    cluster.put(map("x", json!({}))).unwrap();
     pass(&mut cluster, "a", |_, cluster| {
         let query = ListQuery::all("v1", "ConfigMap").in_namespace("default");
         cluster.delete_all(&query)?;

@@ -80,7 +80,7 @@ async fn a_kind_that_comes_or_goes_runs_who_was_told_and_nobody_else() {
     world.somebody("DELETE", &crd, &Value::Null).await;
     world.woken.lock().clear();
     look(&world).await;
-    assert_eq!(*world.woken.lock(), [key.clone()]);
+    assert_eq!(*world.woken.lock(), [key]);
     // Once for each change.
     look(&world).await;
     assert_eq!(world.woken.lock().len(), 1);
@@ -108,7 +108,7 @@ async fn what_a_run_was_told_counts_until_another_one_has_ended_well() {
     view.begins(&key);
     world.woken.lock().clear();
     view.kinds_are(other);
-    assert_eq!(*world.woken.lock(), [key.clone()]);
+    assert_eq!(*world.woken.lock(), std::slice::from_ref(&key));
     // And the next one ends well without asking.
     view.begins(&key);
     view.settles(&key);

@@ -48,7 +48,8 @@ async fn it_is_tracked_also_of_what_is_absent() {
         .somebody("POST", MAPS, &config_map("a", &json!({})))
         .await;
     world.refresh(&resource).await;
-    assert_eq!(*world.woken.lock(), [call.primary().key.clone()]);
+    let key = &call.primary().key;
+    assert_eq!(*world.woken.lock(), std::slice::from_ref(key));
 }
 
 #[tokio::test(start_paused = true)]
