@@ -24,8 +24,9 @@ pub use power::{Power, PowerReason};
 pub use used::{Unused, Used};
 pub use yaml::{block, entries};
 
-/// The verbs that grants know, and `*` for all of them. Applying takes `create` and `patch`.
-const VERBS: [&str; 9] = [
+/// The verbs that grants know, in the order in which they are printed. `*` stands for all of them. Applying takes `create`
+/// and `patch`.
+pub(crate) const VERBS: [&str; 8] = [
     "get",
     "list",
     "watch",
@@ -34,7 +35,6 @@ const VERBS: [&str; 9] = [
     "patch",
     "delete",
     "deletecollection",
-    "*",
 ];
 
 /// One permission, in the form of an RBAC rule, and where it holds.
@@ -292,8 +292,8 @@ impl Grant {
             Power::Powerful(_) | Power::Plain => {}
         }
         let mut verbs = self.verbs.iter();
-        let wrong = verbs.find(|verb| !VERBS.contains(&verb.as_str()))?;
-        let known = VERBS.join(", ");
+        let wrong = verbs.find(|verb| *verb != "*" && !VERBS.contains(&verb.as_str()))?;
+        let known = format!("{}, *", VERBS.join(", "));
         Some(format!(".verbs: {wrong:?} is not one of {known}"))
     }
 

@@ -22,20 +22,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use windlass_egress::{Credentials, ObjectName, Rules};
 
 use super::primary::GrantedPrimary;
-use crate::grants::{Grant, Grants, Namespaces, Scope};
-
-/// All verbs that grants know, in the order in which they are printed: what `*` stands for. In RBAC
-/// it would stand for more.
-const VERBS: [&str; 8] = [
-    "get",
-    "list",
-    "watch",
-    "create",
-    "update",
-    "patch",
-    "delete",
-    "deletecollection",
-];
+use crate::grants::{Grant, Grants, Namespaces, Scope, VERBS};
 
 /// Where rules hold: a ClusterRole, or a Role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
