@@ -8,7 +8,7 @@ TYPOS := 1.52.0
 DENY := 0.20.2
 VALE := 3.21.0
 LANGUAGES := rust quickjs go python starlingmonkey
-GUESTS := attacker bench-family bench-greeter bench-holder bench-station courier greeter hello hostile puppet relay selective steward sweeper twins wrong
+GUESTS := attacker bench-family bench-greeter bench-holder bench-station courier greeter hello hostile puppet relay replicaset selective steward sweeper twins wrong
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 STATIC := $(shell uname -m)-unknown-linux-musl
 
@@ -180,6 +180,15 @@ suite-python-client suite-kr8s: venv
 $(SUITES:%=suite-%): suite-%: toolchain go
 	@cargo build --quiet --release -p windlass-controlplane --bin controlplane
 	@tests/suites/suite $* $(SERVER)
+# Kubernetes' own integration suites, with a plugin in the place of a controller; SIDE=original leaves the controller in.
+KUBERNETES_SUITES := replicaset
+SIDE := plugin
+.PHONY: $(KUBERNETES_SUITES:%=kubernetes-suite-%)
+$(KUBERNETES_SUITES:%=kubernetes-suite-%): kubernetes-suite-%: toolchain go ## Run Kubernetes' own test/integration/NAME on the plugin NAME
+	@cargo build --quiet --workspace --bin demo --bin controlplane
+	@cargo build --quiet --release -p windlass
+	@cargo build --quiet -p $* --profile guest --target wasm32-wasip2 --target-dir target/guests
+	@tests/kubernetes-suites/run $* $(SIDE)
 # SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20), BUG (of host/src/bugs.rs) and TRACE=1 say what is run.
 .PHONY: simulate judge-the-judge
 SEED := 0
@@ -194,13 +203,14 @@ LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_t
 
 # The parts of `make test-long`, each of at most an hour on two cores. `tests/once` runs one unless it has passed on the
 # same tree: `make long-suites FORCE=1` repeats it.
-LONG := languages suites mutants simulation judge threads-1 threads-2 threads-8 attacks bench
+LONG := languages suites kubernetes mutants simulation judge threads-1 threads-2 threads-8 attacks bench
 .PHONY: test-long $(LONG:%=long-%) $(LONG:%=part-%)
-test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites mutants simulation judge threads-1 threads-2 threads-8 attacks bench
+test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites kubernetes mutants simulation judge threads-1 threads-2 threads-8 attacks bench
 $(LONG:%=long-%): long-%:
 	@tests/once $@ part-$* '$(filter-out FORCE=%,$(MAKEOVERRIDES))'
 part-languages: languages
 part-suites: kube-rs-suite suites
+part-kubernetes: $(KUBERNETES_SUITES:%=kubernetes-suite-%)
 part-mutants: mutants
 part-simulation: toolchain
 	@cargo build --quiet --workspace --bin demo --bin simulate
