@@ -334,6 +334,14 @@ spec:
             "{error}"
         );
         assert!(error.contains("did you mean `grants`?"), "{error}");
+        let planned = LATER.map(|field| format!("`{field}`")).join(", ");
+        let (before, last) = planned.rsplit_once(", ").unwrap();
+        let page = include_str!("../../docs/plugin-document.md").replace('\n', " ");
+        let sentence = format!("{before} and {last} are planned, and are errors");
+        assert!(
+            page.contains(&sentence),
+            "docs/plugin-document.md: {sentence}"
+        );
         let error = read(&GOOD.replace("  grants:", "  crds:")).unwrap_err();
         assert!(error.contains("`crds` is planned"), "{error}");
     }

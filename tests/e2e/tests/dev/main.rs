@@ -12,6 +12,7 @@ mod grants;
 mod http;
 mod keys;
 mod new;
+mod operators;
 mod pages;
 mod render;
 mod replay;
