@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use serde_json::Value;
 use tempfile::TempDir;
 use windlass_e2e::workspace;
 use windlass_sandbox_tests::guests::guest;
@@ -45,12 +46,11 @@ fn copy_into(file: &Path, folder: &Path) -> Result<()> {
 /// Runs the fixtures of an operator, and `runs` hosts with faults. At least `cases` fixtures pass.
 fn holds(name: &str, cases: usize, runs: &str) -> Result<()> {
     let home = operator(name)?;
-    let fixtures = test(home.path(), &[])?;
+    let fixtures = test(home.path(), &["-o", "json"])?;
     ensure!(fixtures.status.success(), "{name}: {}", said(&fixtures));
-    let report = said(&fixtures);
-    let passed = report.lines().filter(|line| line.starts_with("tests/"));
-    let passed = passed.filter(|line| line.contains(" ok ")).count();
-    ensure!(passed >= cases, "{name}: {report}");
+    let report: Value = serde_json::from_slice(&fixtures.stdout)?;
+    let passed = report["cases"].as_array().map_or(0, Vec::len);
+    ensure!(passed >= cases, "{name}: {report:#}");
     // Nothing answers the requests of an example.
     let files = home.path().join("tests");
     let files = files.to_str().unwrap_or_default();
