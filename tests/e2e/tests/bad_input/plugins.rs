@@ -122,7 +122,7 @@ fn bad_documents(bad: Bad) -> Bad {
     let grants = |grant: &str| format!("  grants:\n    - {{ apiGroups: [\"\"], {grant} }}");
     let secrets = grants("resources: [secrets], verbs: [get]");
     let impersonate = grants("resources: [pods], verbs: [impersonate]");
-    let update = grants("resources: [pods], verbs: [update]");
+    let unknown = grants("resources: [pods], verbs: [modify]");
     let kind = grants("resources: [Pod], verbs: [get]");
     let elsewhere = grants("resources: [pods], verbs: [get], namespaces: everywhere");
     let mut bad = bad
@@ -174,8 +174,8 @@ fn bad_documents(bad: Bad) -> Bad {
         )
         .document(
             "verb",
-            &update,
-            &["spec.grants[0].verbs: \"update\" is not one of get, list, watch"],
+            &unknown,
+            &["spec.grants[0].verbs: \"modify\" is not one of get, list, watch"],
         )
         .document(
             "where",
