@@ -311,11 +311,7 @@ fn call(primary: &Primary, random: &mut Random) {
             ]);
             drop(memory::recall());
             let per_hour = u32::try_from(random.below(1 << 32)).unwrap_or(0);
-            drop(rates::take(
-                random.one_of(SELECTORS),
-                per_hour,
-                per_hour % 3,
-            ));
+            let _ = rates::take(random.one_of(SELECTORS), per_hour, per_hour % 3);
         }
     }
 }
