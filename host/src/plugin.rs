@@ -56,7 +56,7 @@ pub use describe::Describe;
 pub use description::{Description, Finalizes, Need, PrimaryWatch};
 pub use engine::{SLICE, SLOTS};
 pub use hints::Hints;
-pub use http::{HttpAccess, HttpMeans, HttpRequests, StandIn};
+pub use http::{Answering, HttpAccess, HttpMeans, HttpRequests, StandIn};
 pub use load::LoadError;
 pub(crate) use outcome::is_own_time;
 pub use outcome::{CallError, CallFailure, Called};

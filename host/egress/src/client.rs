@@ -38,7 +38,7 @@ use pool::{Pool, Slot};
 use wire::Written;
 
 /// The longest time until an answer begins.
-const HEAD: Duration = Duration::from_secs(10);
+pub const ANSWER_BEGINS: Duration = Duration::from_secs(10);
 
 type Message = http::Request<Full<bytes::Bytes>>;
 
@@ -145,7 +145,7 @@ impl Client {
         let clock = &*self.settings.clock;
         let is_head = permitted.request.method == Method::HEAD;
         let mut slot = self.pool.slot().await;
-        let begins_by = clock.now() + HEAD;
+        let begins_by = clock.now() + ANSWER_BEGINS;
         let begun = self.begin(&permitted, filled, terms.tls, &mut slot, written);
         let Some(begun) = until(clock, begins_by, begun).await else {
             return Err(timeout("no answer began within 10 s"));
@@ -215,7 +215,7 @@ impl Client {
         let clock = &*self.settings.clock;
         let mut left = u32::try_from(routes.len()).unwrap_or(u32::MAX);
         let mut failure = Failure::unsent(Error::Unavailable, "the name has no address");
-        let ends = clock.now() + HEAD;
+        let ends = clock.now() + ANSWER_BEGINS;
         for route in routes {
             let now = clock.now();
             let share = ends.saturating_duration_since(now) / left.max(1);

@@ -37,7 +37,9 @@ mod text;
 mod tls;
 
 pub use addresses::{Forbidden, Kind, Resolve, Resolving, SystemResolver};
-pub use client::{Answer, Client, Dial, Dialing, Local, Memory, Settings, TcpDialer, Terms};
+pub use client::{
+    ANSWER_BEGINS, Answer, Client, Dial, Dialing, Local, Memory, Settings, TcpDialer, Terms,
+};
 pub use clock::{Clock, Sleeping};
 pub use error::{Error, Failure, Sent};
 pub use fill::Filled;

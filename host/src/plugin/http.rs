@@ -7,12 +7,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use http::HeaderValue;
 use parking_lot::Mutex;
 use windlass_egress::{
-    Answer, Client, Failure, Forbidden, Local, Memory, ObjectName, Origin, Request, RequestBucket,
-    Rules, SecretData, Settings, Sleeping, SystemResolver, TcpDialer, Terms, TlsParts,
-    system_roots,
+    ANSWER_BEGINS, Answer, Client, Error, Failure, Forbidden, Local, Memory, ObjectName, Origin,
+    Request, RequestBucket, Rules, SecretData, Sent, Settings, Sleeping, SystemResolver, TcpDialer,
+    Terms, TlsParts, system_roots,
 };
 
 pub use requests::HttpRequests;
@@ -27,12 +28,15 @@ const AGENT: HeaderValue =
 /// Answers in the place of all servers, as those of a fixture. It is asked once the document allows a request and its
 /// headers are filled.
 pub trait StandIn: Send + Sync {
-    /// Answers a request.
+    /// Answers a request. The host waits for it as long as for a server.
     ///
     /// # Errors
     /// There is no answer.
-    fn answer(&self, request: &Request) -> Result<Answer, Failure>;
+    fn answer(&self, request: &Request) -> Answering;
 }
+
+/// An answer that is still to come.
+pub type Answering = BoxFuture<'static, Result<Answer, Failure>>;
 
 /// What all plugins of a host send HTTP requests by. Clones are the same.
 #[derive(Clone)]
@@ -175,7 +179,12 @@ impl HttpAccess {
             let filled = permitted.fill(named, exchange.chosen.as_ref())?;
             let client = match &self.connections {
                 Connections::Network(client) => client,
-                Connections::StandIn(stand_in) => return stand_in.answer(permitted.request()),
+                Connections::StandIn(stand_in) => {
+                    let answering = stand_in.answer(permitted.request());
+                    let most = exchange.most.min(ANSWER_BEGINS);
+                    let answer = self.seams.clock.within(most, answering).await;
+                    return answer.unwrap_or_else(|| Err(late()));
+                }
             };
             self.turn().await;
             let terms = Terms {
@@ -200,6 +209,15 @@ impl HttpAccess {
             let Err(wait) = taken else { return };
             self.seams.clock.sleep(wait).await;
         }
+    }
+}
+
+/// There was no answer in time.
+fn late() -> Failure {
+    Failure {
+        error: Error::Timeout,
+        reason: "there was no answer in time".to_owned(),
+        sent: Sent::Maybe,
     }
 }
 
