@@ -65,7 +65,7 @@ export function loadFixture(path) {
   return documents.map((document) => {
     const wrong = "errors" in document ? document.errors[0] : undefined;
     if (wrong) throw new Error(`${path}: ${wrong.message}`);
-    const step = only("a step", document.toJS(), ["given", "when", "then"]);
+    const step = only("a step", document.toJS(), ["given", "when", "then", "keeps"]);
     keepTexts(document, step);
     return step;
   });

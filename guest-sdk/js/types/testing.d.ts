@@ -66,6 +66,8 @@ export interface Step {
     /** The status that is applied to the primary; absent if it is not written. */
     status?: object;
   };
+  /** For `windlass test --chaos` alone. */
+  keeps?: string[];
 }
 
 /** A cluster in memory, for a plugin's own tests. */

@@ -14,6 +14,7 @@ mod fixture;
 mod flags;
 mod generated;
 mod http;
+mod kept;
 mod report;
 mod run;
 mod title;

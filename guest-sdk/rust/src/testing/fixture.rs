@@ -52,6 +52,9 @@ pub struct Step {
     pub when: When,
     /// The expected results.
     pub then: Then,
+    /// For `windlass test --chaos` alone.
+    #[serde(default)]
+    pub keeps: Vec<String>,
 }
 
 /// How the cluster is changed before a call, in this order.

@@ -53,7 +53,7 @@ fn wrong(bug: &str) -> Result<TempDir> {
 }
 
 /// The report of runs, and whether they passed.
-fn runs(folder: &Path, arguments: &[&str]) -> Result<(bool, Value)> {
+pub(super) fn runs(folder: &Path, arguments: &[&str]) -> Result<(bool, Value)> {
     let output = test(folder, &[&["-o", "json"], arguments].concat())?;
     let report = serde_json::from_slice(&output.stdout);
     let report = report.with_context(|| said(&output))?;
@@ -61,7 +61,7 @@ fn runs(folder: &Path, arguments: &[&str]) -> Result<(bool, Value)> {
 }
 
 /// The messages of a report.
-fn messages(report: &Value) -> Vec<&str> {
+pub(super) fn messages(report: &Value) -> Vec<&str> {
     let cases = report["cases"].as_array().into_iter().flatten();
     let failures = cases.flat_map(|case| case["failures"].as_array().into_iter().flatten());
     failures

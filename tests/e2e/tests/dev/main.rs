@@ -4,6 +4,7 @@
 mod bad;
 mod carried;
 mod chaos;
+mod chaos_outside;
 mod endless;
 mod failing_writes;
 mod fixtures;
