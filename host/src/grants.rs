@@ -1,8 +1,9 @@
 //! What a plugin may touch: pure answers to "may it?".
 //!
 //! - Nothing is allowed that no grant names.
-//! - A grant is *plain*, *powerful* (only with `acknowledge: true`) or *never* given to a plugin.
+//! - A grant is *plain*, *powerful* (only if `acknowledge` names what is powerful in it) or *never* given to a plugin.
 
+mod acknowledge;
 #[cfg(feature = "benchmarks")]
 pub(crate) mod benchmarks;
 mod merge;
@@ -17,11 +18,14 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::api::Resource;
+use crate::text;
 pub use merge::merged;
 pub use namespaces::Namespaces;
 pub(crate) use power::never_by_wildcard;
 pub use power::{Power, PowerReason};
+pub use problem::{GrantError, GrantErrors};
 pub use used::{Unused, Used};
+pub(crate) use yaml::words;
 pub use yaml::{block, entries};
 
 /// The verbs that grants know, in the order in which they are printed. `*` stands for all of them. Applying takes `create`
@@ -53,9 +57,9 @@ pub struct Grant {
     /// Where.
     #[serde(default)]
     pub namespaces: Namespaces,
-    /// Whether the operator knows that this grant is powerful.
-    #[serde(default)]
-    pub acknowledge: bool,
+    /// What is powerful in it, as the operator knows: see [`Grant::acknowledgements`].
+    #[serde(default, deserialize_with = "acknowledge::read")]
+    pub acknowledge: Vec<String>,
     /// Whether the plugin may take over objects that the host did not make and that nobody controls.
     #[serde(default)]
     pub adopt: bool,
@@ -116,21 +120,23 @@ impl fmt::Display for Access<'_> {
 pub struct Grants(pub(crate) Vec<Grant>);
 
 impl Grants {
-    /// Checks the verbs and the power of each grant; on an error, a line for each grant that is wrong: which, and why.
+    /// Checks the verbs and the power of each grant.
     ///
     /// # Errors
-    /// A grant of nothing, an unknown verb, a powerful grant that is not acknowledged, or one that is never given.
-    pub fn new(grants: Vec<Grant>) -> Result<Self, String> {
+    /// All grants of nothing, with an unknown verb, that are powerful without an acknowledgement, acknowledge what they
+    /// do not give, or are never given.
+    pub fn new(grants: Vec<Grant>) -> Result<Self, GrantErrors> {
         let numbered = grants.iter().enumerate();
-        let wrong = numbered.filter_map(|(index, grant)| {
-            let problem = grant.problem()?;
-            Some(format!("[{index}]{problem}"))
-        });
-        let wrong: Vec<String> = wrong.collect();
+        let wrong: Vec<GrantError> = numbered
+            .filter_map(|(index, grant)| {
+                let problem = grant.problem()?;
+                Some(GrantError { index, ..problem })
+            })
+            .collect();
         if wrong.is_empty() {
             Ok(Self(grants))
         } else {
-            Err(wrong.join("\n"))
+            Err(GrantErrors(wrong))
         }
     }
 
@@ -278,23 +284,30 @@ impl Scope {
 
 impl Grant {
     /// Why it cannot be granted, and in which of its fields.
-    pub(crate) fn problem(&self) -> Option<String> {
+    pub(crate) fn problem(&self) -> Option<GrantError> {
         if let Some(problem) = self.grants_nothing() {
-            return Some(format!(".{problem}"));
+            return Some(problem);
         }
-        match power::power(self) {
-            Power::Never(PowerReason { what, why }) => {
-                return Some(format!(": {what}: a plugin is never given that: {why}"));
+        let mut verbs = self.verbs.iter().enumerate();
+        let reasons = match power::power(self) {
+            Power::Never(PowerReason { what, why, .. }) => {
+                let text = format!("{what}: a plugin is never given that: {why}");
+                return Some(GrantError::new("", text));
             }
-            Power::Powerful(reasons) if !self.acknowledge => {
-                return Some(format!(": {}", unacknowledged(&reasons)));
-            }
-            Power::Powerful(_) | Power::Plain => {}
+            Power::Powerful(reasons) => reasons,
+            Power::Plain => Vec::new(),
+        };
+        let is_known = |verb: &str| verb == "*" || VERBS.contains(&verb);
+        if let Some((at, wrong)) = verbs.find(|(_, verb)| !is_known(verb)) {
+            let meant = text::nearest(wrong, VERBS.iter().copied());
+            let meant = meant.map_or(String::new(), |meant| format!(" (did you mean `{meant}`?)"));
+            let known = format!("{}, *", VERBS.join(", "));
+            return Some(GrantError::new(
+                &format!("verbs[{at}]"),
+                format!("{wrong:?} is not one of {known}{meant}"),
+            ));
         }
-        let mut verbs = self.verbs.iter();
-        let wrong = verbs.find(|verb| *verb != "*" && !VERBS.contains(&verb.as_str()))?;
-        let known = format!("{}, *", VERBS.join(", "));
-        Some(format!(".verbs: {wrong:?} is not one of {known}"))
+        self.acknowledge_problem(&reasons)
     }
 
     pub(crate) fn names(
@@ -330,21 +343,6 @@ impl Grant {
         self.resource_names.is_empty()
             || name.is_some_and(|name| self.resource_names.iter().any(|held| held == name))
     }
-}
-
-/// What a powerful grant is told that is not acknowledged.
-fn unacknowledged(reasons: &[PowerReason]) -> String {
-    let mut reasons = reasons.iter();
-    let Some(PowerReason { what, why }) = reasons.next() else {
-        return String::new();
-    };
-    let is = if what.contains(", ") { "are" } else { "is" };
-    let mut text =
-        format!("{what} {is} powerful: write `acknowledge: true` beside it if it is meant: {why}");
-    for more in reasons {
-        text.push_str(&format!("; {more}"));
-    }
-    text
 }
 
 fn is_listed(held: &[String], wanted: &str) -> bool {

@@ -3,24 +3,27 @@
 //! - The same document works wherever it stands; here it is read from YAML files.
 //! - What is not understood is an error that says where, and which word was perhaps meant.
 
+mod http;
 mod limits;
 #[cfg(test)]
 mod page;
 mod places;
 mod units;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
-use windlass_egress::{Problem, Rules};
+use windlass_egress::Rules;
 use windlass_yaml as yaml;
 
 pub use limits::{Limits, MOST_MEMORY};
+use places::Places;
 pub use places::line_of_grant;
 
-use crate::grants::{Grant, Grants};
+use crate::grants::{Grant, GrantError, GrantErrors, Grants};
 use crate::text;
 use crate::text::is_dns_label;
 
@@ -121,10 +124,47 @@ struct ComponentSource {
 pub fn parse(file: &Path, text: &str) -> Result<Vec<PluginDocument>, ManifestError> {
     let documents: Vec<Document> = yaml::documents(text)
         .map_err(|error| foreign(file, text).unwrap_or_else(|| explain(file, &error)))?;
-    documents
-        .into_iter()
-        .map(|document| check(file, document))
+    let numbered = documents.into_iter().enumerate();
+    numbered
+        .map(|(number, document)| {
+            let name = document.metadata.name.clone();
+            let problems = match check(file, document) {
+                Ok(document) => return Ok(document),
+                Err(problems) => problems,
+            };
+            let places = Places::of(text);
+            let place = |path: &str| places.get(number)?.find(path);
+            let lines = problems.iter().map(|problem| {
+                let at = place(&problem.path);
+                let at = at.map_or(String::new(), |(line, column)| format!(":{line}:{column}"));
+                format!("{}{at}: plugin {name}: {problem}", file.display())
+            });
+            Err(ManifestError(lines.collect::<Vec<_>>().join("\n")))
+        })
         .collect()
+}
+
+/// What is wrong with a field.
+struct FieldError {
+    /// `spec.grants[1].verbs[0]`.
+    path: String,
+    /// What is wrong with it, and what to write.
+    message: String,
+}
+
+impl FieldError {
+    fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.path, self.message)
+    }
 }
 
 /// What a document says of itself, whatever else is in it.
@@ -149,42 +189,37 @@ fn foreign(file: &Path, text: &str) -> Option<ManifestError> {
     )))
 }
 
-fn check(file: &Path, document: Document) -> Result<PluginDocument, ManifestError> {
+fn check(file: &Path, document: Document) -> Result<PluginDocument, Vec<FieldError>> {
     let name = document.metadata.name;
-    let fail = |what: String| {
-        Err(ManifestError(format!(
-            "{}: plugin {name}: {what}",
-            file.display()
-        )))
-    };
+    let fail = |path: &str, message: String| Err(vec![FieldError::new(path, message)]);
     if document.api_version != API_VERSION || document.kind != KIND {
         let (version, kind) = (document.api_version, document.kind);
-        return fail(format!(
-            "is a {kind} of {version}; this host reads {KIND} of {API_VERSION}"
-        ));
+        let is = format!("is a {kind} of {version}; this host reads {KIND} of {API_VERSION}");
+        return fail("kind", is);
     }
     if !is_dns_label(&name) {
-        return fail("metadata.name must be a DNS label: at most 63 of a-z, 0-9 and `-`, with a letter or digit at both ends".into());
+        let must = "must be a DNS label: at most 63 of a-z, 0-9 and `-`, with a letter or digit at both ends";
+        return fail("metadata.name", must.into());
     }
     let limits = match document.spec.limits.check() {
         Ok(limits) => limits,
-        Err(problem) => return fail(format!("spec.limits.{problem}")),
+        Err(problem) => {
+            // It begins with the field.
+            let (field, must) = problem.split_once(' ').unwrap_or(("", &problem));
+            return fail(&format!("spec.limits.{field}"), must.to_owned());
+        }
     };
     let resync = document.spec.resync.map_or(RESYNC, |time| time.0);
     if resync < SHORTEST_RESYNC {
-        return fail("spec.resync must be at least 1m".into());
+        return fail("spec.resync", "must be at least 1m".into());
     }
-    let grants = match Grants::new(document.spec.grants) {
-        Ok(grants) => grants,
-        Err(problems) => {
-            let lines = problems.lines().map(|line| format!("spec.grants{line}"));
-            return fail(lines.collect::<Vec<_>>().join("\n  "));
-        }
-    };
-    let http = match http(document.spec.http) {
-        Ok(http) => http,
-        Err(problems) => return fail(problems),
-    };
+    let grants = Grants::new(document.spec.grants).map_err(|GrantErrors(problems)| {
+        let problems = problems.into_iter();
+        let field =
+            |it: GrantError| FieldError::new(format!("spec.grants{}", it.path()), it.message);
+        problems.map(field).collect::<Vec<_>>()
+    })?;
+    let http = http::read(document.spec.http)?;
     let folder = file.parent().unwrap_or(Path::new("."));
     Ok(PluginDocument {
         component: folder.join(document.spec.source.file),
@@ -196,35 +231,6 @@ fn check(file: &Path, document: Document) -> Result<PluginDocument, ManifestErro
         resync,
         build: document.spec.build,
         name,
-    })
-}
-
-/// Reads `spec.http`.
-fn http(mut fields: serde_json::Map<String, Value>) -> Result<Rules, String> {
-    if fields.is_empty() {
-        return Ok(Rules::default());
-    }
-    let acknowledged = match fields.remove("acknowledge") {
-        None => false,
-        Some(Value::Bool(acknowledged)) => acknowledged,
-        Some(_) => return Err("spec.http.acknowledge: must be true or false".into()),
-    };
-    let read = Rules::read(&Value::Object(fields));
-    if let Ok(rules) = &read
-        && !acknowledged
-        && let Some((path, _)) = rules.powers().into_iter().find(|(_, it)| it.is_powerful())
-    {
-        return Err(format!(
-            "spec.http.{path} is powerful: the plugin chooses which Secret the host sends; add `acknowledge: true` to spec.http if it is to do that"
-        ));
-    }
-    read.map_err(|problems| {
-        let line = |problem: &Problem| match &*problem.path {
-            "" => format!("spec.http: {}", problem.message),
-            path => format!("spec.http.{path}: {}", problem.message),
-        };
-        let lines: Vec<String> = problems.iter().map(line).collect();
-        lines.join("\n  ")
     })
 }
 
@@ -363,7 +369,7 @@ spec:
             (
                 "name: greeter",
                 "name: Greeter_1",
-                "metadata.name must be a DNS label",
+                "plugins/greeter.yaml:4:19: plugin Greeter_1: metadata.name: must be a DNS label",
             ),
             (
                 "kind: Plugin",
@@ -381,11 +387,15 @@ spec:
                 "expected a whole number",
             ),
             ("memory: 32Mi", "memory: 32MB", "plugins/greeter.yaml:13:21"),
-            ("memory: 32Mi", "memory: 1Ki", "spec.limits.memory must be"),
+            (
+                "memory: 32Mi",
+                "memory: 1Ki",
+                "plugins/greeter.yaml:13:21: plugin greeter: spec.limits.memory: must be",
+            ),
             (
                 "verbs: [get, list, watch]",
                 "verbs: [get, see]",
-                "spec.grants[0].verbs",
+                "plugins/greeter.yaml:11:20: plugin greeter: spec.grants[0].verbs[1]: \"see\" is not one of",
             ),
             ("namespaces: all", "namespaces: some", "namespaces"),
             (
@@ -409,10 +419,13 @@ spec:
             powerful,
         ))
         .unwrap_err();
-        let want = "plugins/greeter.yaml: plugin greeter: spec.grants[1]: secrets is powerful";
-        assert!(error.starts_with(want), "{error}");
+        let mut lines = error.lines();
+        let want = "plugins/greeter.yaml:13:7: plugin greeter: spec.grants[1]: secrets is powerful";
+        assert!(lines.next().unwrap().starts_with(want), "{error}");
+        let want = "plugins/greeter.yaml:14:7: plugin greeter: spec.grants[2]: pods is powerful";
+        assert!(lines.next().unwrap().starts_with(want), "{error}");
         assert!(
-            error.contains("\n  spec.grants[2]: pods is powerful"),
+            error.ends_with("write `acknowledge: [pods/create]` in this grant"),
             "{error}"
         );
     }

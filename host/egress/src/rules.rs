@@ -145,21 +145,9 @@ impl Power {
     }
 }
 
-impl Rules {
-    /// What the rules give beside public origins, with the path of each field.
-    pub fn powers(&self) -> Vec<(String, Power)> {
-        let of_rule = |(index, rule): (usize, &Rule)| {
-            let named = rule.powers().into_iter();
-            named
-                .map(|power| (format!("allow[{index}].{}", power.field()), power))
-                .collect::<Vec<_>>()
-        };
-        self.allow.iter().enumerate().flat_map(of_rule).collect()
-    }
-}
-
 impl Rule {
-    fn powers(&self) -> Vec<Power> {
+    /// What it gives beside a public origin.
+    pub fn powers(&self) -> Vec<Power> {
         [
             (Power::Credentials, self.credentials != Credentials::None),
             (Power::AllowPrivate, self.allow_private),

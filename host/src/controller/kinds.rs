@@ -90,7 +90,7 @@ mod tests {
         };
         let account = Account::unlimited();
         let view = Arc::new(View::new(watch_spec(primary), queue.clone(), &account));
-        let grants = "[{ apiGroups: [x.dev], resources: ['*'], verbs: [get], acknowledge: true }]";
+        let grants = "[{ apiGroups: [x.dev], resources: ['*'], verbs: [get], acknowledge: ['*.x.dev/get'] }]";
         let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
         let grants = Grants::new(grants).unwrap();
         let watch = KindsWatch {

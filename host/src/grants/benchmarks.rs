@@ -18,7 +18,7 @@ pub(crate) fn allow() -> Scene {
             .map(str::to_owned)
             .to_vec(),
         namespaces: Default::default(),
-        acknowledge: false,
+        acknowledge: Vec::new(),
         adopt: false,
         finalizers: Vec::new(),
         owners: Owners::Primary,

@@ -15,20 +15,19 @@ pub fn merged(grants: Vec<Grant>) -> Vec<Grant> {
     let with_power = by_resource.into_iter().map(|mut grant| {
         let place = |verb: &String| VERBS.iter().position(|known| known == verb);
         grant.verbs.sort_by_key(place);
-        Grant {
-            acknowledge: grant.acknowledge || !grant.powers().is_empty(),
-            ..grant
-        }
+        grant.acknowledged()
     });
-    joined(with_power.collect(), |one, more| {
-        // What is powerful stays apart: its `acknowledge` is for nothing else.
-        let same =
-            one.verbs == more.verbs && one.acknowledge == more.acknowledge && is_alike(one, more);
+    let merged = joined(with_power.collect(), |one, more| {
+        // What is powerful stays apart: it is easier to see what is acknowledged.
+        let same = one.verbs == more.verbs
+            && one.acknowledge.is_empty() == more.acknowledge.is_empty()
+            && is_alike(one, more);
         if same {
             add(&mut one.resources, &more.resources);
         }
         same
-    })
+    });
+    merged.into_iter().map(Grant::acknowledged).collect()
 }
 
 fn is_alike(one: &Grant, more: &Grant) -> bool {
@@ -99,8 +98,8 @@ mod tests {
             ),
             // What is powerful says so, and alone.
             (
-                "[{ apiGroups: [''], resources: [configmaps], verbs: [get] }, { apiGroups: [''], resources: [secrets], verbs: [get], acknowledge: true }]",
-                r#"- { apiGroups: [""], resources: [configmaps], verbs: [get] }, - { apiGroups: [""], resources: [secrets], verbs: [get], acknowledge: true }"#,
+                "[{ apiGroups: [''], resources: [configmaps], verbs: [get] }, { apiGroups: [''], resources: [secrets], verbs: [get], acknowledge: [secrets/get] }]",
+                r#"- { apiGroups: [""], resources: [configmaps], verbs: [get] }, - { apiGroups: [""], resources: [secrets], verbs: [get], acknowledge: [secrets/get] }"#,
             ),
             ("[]", ""),
         ];

@@ -34,6 +34,8 @@ pub struct PowerReason {
     pub what: String,
     /// Why that is powerful, in a few words.
     pub why: &'static str,
+    /// The words that acknowledge it: `secrets/get`.
+    pub words: Vec<String>,
 }
 
 /// `secrets: it holds passwords, keys and tokens`.
@@ -97,76 +99,128 @@ pub(super) fn power(grant: &Grant) -> Power {
         .iter()
         .find(|(verb, _)| grant.verbs.iter().any(|held| held == verb));
     if let Some((verb, why)) = never {
-        let what = format!("the verb {verb}");
-        return Power::Never(PowerReason { what, why });
+        return Power::Never(PowerReason::never(format!("the verb {verb}"), why));
     }
-    let pairs = || {
-        grant.api_groups.iter().flat_map(|group| {
-            let resources = grant.resources.iter();
-            resources.map(move |resource| (group.as_str(), resource.as_str()))
-        })
-    };
-    if let Some(never) = pairs().find_map(|(group, resource)| never_in(group, resource)) {
+    if let Some(never) = grant
+        .each_pair()
+        .find_map(|(group, resource)| never_in(group, resource))
+    {
         return Power::Never(never);
     }
-    let mut reasons: Vec<PowerReason> = Vec::new();
-    let mut add = |what: &str, why| add_reason(&mut reasons, what, why);
-    let lists = [
-        ("a wildcard in apiGroups", &grant.api_groups),
-        ("a wildcard in resources", &grant.resources),
-        ("a wildcard in verbs", &grant.verbs),
-    ];
-    for (what, list) in lists {
-        if list.iter().any(|entry| entry.contains('*')) {
-            add(what, "it covers more than anybody has looked at");
-        }
-    }
-    if grant.verbs.iter().any(|verb| verb == DELETE_COLLECTION) {
-        add(
-            DELETE_COLLECTION,
-            "it deletes all objects of a namespace that a selector selects, whoever made them",
-        );
-    }
-    if grant.adopt {
-        add("adopt", "it takes over objects that somebody else made");
-    }
-    if grant.owners == Owners::Any {
-        add("owners", "it decides what is deleted with what");
-    }
-    if !grant.finalizers.is_empty() {
-        add(
-            "finalizers",
-            "it keeps objects from being deleted, and lets others' objects go",
-        );
-    }
+    let mut reasons = Reasons::default();
+    wildcards(grant, &mut reasons);
+    many_at_once(grant, &mut reasons);
+    beside_verbs(grant, &mut reasons);
     for row in POWERFUL {
-        let resources = pairs().filter(|(group, resource)| {
+        let resources = grant.each_pair().filter(|(group, resource)| {
             (*group == "*" || *group == row.group) && row.is_nearest_to(resource)
         });
-        for (_, resource) in resources.filter(|_| row.is_about(grant)) {
-            add(resource, row.why);
+        for (group, resource) in resources {
+            for verb in row.verbs_in(grant) {
+                reasons.add(resource, row.why, grant.words_for(group, resource, verb));
+            }
         }
     }
-    if reasons.is_empty() {
+    if reasons.0.is_empty() {
         Power::Plain
     } else {
-        Power::Powerful(reasons)
+        Power::Powerful(reasons.0)
     }
 }
 
-/// Adds `what` to the reason that says `why`.
-fn add_reason(reasons: &mut Vec<PowerReason>, what: &str, why: &'static str) {
-    let same = reasons.iter_mut().find(|reason| reason.why == why);
-    match same {
-        Some(reason) if reason.what.split(", ").any(|held| held == what) => {}
-        Some(reason) => {
+/// What its wildcards cover.
+fn wildcards(grant: &Grant, reasons: &mut Reasons) {
+    let is_wild = |word: &str| word.contains('*');
+    for (group, resource) in grant.each_pair() {
+        let verbs = grant.verbs.iter();
+        let mut all = verbs.clone().filter(|verb| is_wild(verb)).peekable();
+        let what = match (is_wild(group), is_wild(resource)) {
+            (true, _) => "a wildcard in apiGroups",
+            (_, true) => "a wildcard in resources",
+            (false, false) if all.peek().is_some() => "a wildcard in verbs",
+            (false, false) => continue,
+        };
+        let words = verbs.filter(|verb| what != "a wildcard in verbs" || is_wild(verb));
+        for verb in words {
+            let words = grant.words_for(group, resource, verb);
+            reasons.add(what, "it covers more than anybody has looked at", words);
+        }
+    }
+}
+
+/// Deletes of many objects, of any kind.
+fn many_at_once(grant: &Grant, reasons: &mut Reasons) {
+    if !grant.verbs.iter().any(|verb| verb == DELETE_COLLECTION) {
+        return;
+    }
+    for (group, resource) in grant.each_pair() {
+        reasons.add(
+            DELETE_COLLECTION,
+            "it deletes all objects of a namespace that a selector selects, whoever made them",
+            grant.words_for(group, resource, DELETE_COLLECTION),
+        );
+    }
+}
+
+/// What it gives beside verbs.
+fn beside_verbs(grant: &Grant, reasons: &mut Reasons) {
+    for (group, resource) in grant.each_pair() {
+        if grant.adopt {
+            reasons.add(
+                "adopt",
+                "it takes over objects that somebody else made",
+                grant.words_for(group, resource, "adopt"),
+            );
+        }
+        if grant.owners == Owners::Any {
+            reasons.add(
+                "owners",
+                "it decides what is deleted with what",
+                grant.words_for(group, resource, "owners"),
+            );
+        }
+        for finalizer in &grant.finalizers {
+            reasons.add(
+                "finalizers",
+                "it keeps objects from being deleted, and lets others' objects go",
+                grant.words_for(group, resource, &format!("finalizers/{finalizer}")),
+            );
+        }
+    }
+}
+
+/// Why a grant is powerful, as far as it is known.
+#[derive(Default)]
+struct Reasons(Vec<PowerReason>);
+
+impl Reasons {
+    /// Adds `what` and its words to the reason that says `why`.
+    fn add(&mut self, what: &str, why: &'static str, words: Vec<String>) {
+        let same = self.0.iter().position(|reason| reason.why == why);
+        let Some(reason) = same.and_then(|at| self.0.get_mut(at)) else {
+            let what = what.to_owned();
+            return self.0.push(PowerReason { what, why, words });
+        };
+        if !reason.what.split(", ").any(|held| held == what) {
             reason.what.push_str(", ");
             reason.what.push_str(what);
         }
-        None => reasons.push(PowerReason {
-            what: what.to_owned(),
+        for word in words {
+            if !reason.words.contains(&word) {
+                reason.words.push(word);
+            }
+        }
+    }
+}
+
+impl PowerReason {
+    /// Why something is never given: no word acknowledges it.
+    fn never(what: String, why: &'static str) -> Self {
+        Self {
+            what,
             why,
-        }),
+            words: Vec::new(),
+        }
     }
 }
 
@@ -174,25 +228,20 @@ fn add_reason(reasons: &mut Vec<PowerReason>, what: &str, why: &'static str) {
 fn never_in(group: &str, resource: &str) -> Option<PowerReason> {
     let (plural, subresource) = split_subresource(resource);
     if group == "*" && must_be_named("", plural) {
-        return Some(PowerReason {
-            what: format!("{resource} through a wildcard in apiGroups"),
-            why: "a grant for Secrets names their group, which is \"\"",
-        });
+        return Some(PowerReason::never(
+            format!("{resource} through a wildcard in apiGroups"),
+            "a grant for Secrets names their group, which is \"\"",
+        ));
     }
     let row = NEVER.iter().find(|row| {
         (group == "*" || group == row.group) && row.covers(row.group, plural, subresource)
     })?;
-    Some(PowerReason {
-        what: resource.to_owned(),
-        why: row.why,
-    })
+    Some(PowerReason::never(resource.to_owned(), row.why))
 }
 
+/// Whether a verb changes something: each that is not known to read does, and so does `*`.
 fn is_write(verb: &str) -> bool {
-    matches!(
-        verb,
-        "create" | "update" | "patch" | "delete" | DELETE_COLLECTION
-    )
+    !matches!(verb, "get" | "list" | "watch")
 }
 
 impl PowerRow {
@@ -215,18 +264,19 @@ impl PowerRow {
         self.covers(self.group, plural, subresource) && (self.resource == resource || !has_own())
     }
 
-    /// Whether the verbs and namespaces of `grant` are those that it is about.
-    fn is_about(&self, grant: &Grant) -> bool {
-        let writes = || grant.verbs.iter().any(|verb| verb == "*" || is_write(verb));
-        match self.verbs {
-            Verbs::Any => true,
-            Verbs::Writes => writes(),
+    /// The verbs of `grant` that it is about, where the grant holds.
+    fn verbs_in<'a>(&self, grant: &'a Grant) -> impl Iterator<Item = &'a String> {
+        let (holds, reads) = match self.verbs {
+            Verbs::Any => (true, true),
+            Verbs::Writes => (true, false),
             Verbs::WritesIn(place) => match &grant.namespaces {
-                Namespaces::Only(names) => writes() && names.iter().any(|name| name == place),
+                Namespaces::Only(names) => (names.iter().any(|name| name == place), false),
                 // These do not cover it: see `must_name_namespace`.
-                Namespaces::All | Namespaces::SameAsPrimary => false,
+                Namespaces::All | Namespaces::SameAsPrimary => (false, false),
             },
-        }
+        };
+        let verbs = grant.verbs.iter();
+        verbs.filter(move |verb| holds && (reads || is_write(verb)))
     }
 }
 

@@ -21,11 +21,12 @@ fn grant(groups: &[&str], resources: &[&str], verbs: &[&str], namespaces: Namesp
         resource_names: Vec::new(),
         verbs: list(verbs),
         namespaces,
-        acknowledge: true,
+        acknowledge: Vec::new(),
         adopt: false,
         finalizers: Vec::new(),
         owners: Owners::Primary,
     }
+    .acknowledged()
 }
 
 fn only(names: &[&str]) -> Namespaces {
@@ -36,6 +37,7 @@ fn only(names: &[&str]) -> Namespaces {
 fn access_is_allowed_only_where_a_grant_names_it() {
     let mut named = grant(&["apps"], &["deployments"], &["patch"], Namespaces::All);
     named.resource_names = vec!["web".into()];
+    let named = named.acknowledged();
     let grants = Grants::new(vec![
         grant(
             &[""],
@@ -216,15 +218,18 @@ fn adoption_takes_a_grant_that_says_so_and_that_is_acknowledged() {
         ..plain.clone()
     };
     let unsaid = Grant {
-        acknowledge: false,
+        acknowledge: Vec::new(),
         ..adopting.clone()
     };
-    let error = Grants::new(vec![plain.clone(), unsaid]).unwrap_err();
+    let error = Grants::new(vec![plain.clone(), unsaid])
+        .unwrap_err()
+        .to_string();
     assert!(
-        error.contains("adopt is powerful: write `acknowledge: true`"),
+        error.contains("adopt is powerful: it takes over objects that somebody else made: ")
+            && error.ends_with("`acknowledge: [configmaps/adopt, in namespace n]` in this grant"),
         "{error}"
     );
-    let grants = Grants::new(vec![plain, adopting]).unwrap();
+    let grants = Grants::new(vec![plain, adopting.acknowledged()]).unwrap();
     let (maps, secrets) = (
         resource("", "configmaps", true),
         resource("", "secrets", true),
@@ -251,31 +256,20 @@ fn adoption_takes_a_grant_that_says_so_and_that_is_acknowledged() {
 }
 
 #[test]
-fn a_powerful_grant_must_be_acknowledged() {
-    let mut secrets = grant(&[""], &["secrets"], &["get"], Namespaces::SameAsPrimary);
-    secrets.acknowledge = false;
-    let error = Grants::new(vec![secrets]).unwrap_err();
-    assert!(
-        error.contains("[0]: secrets is powerful: write `acknowledge: true`"),
-        "{error}"
-    );
-}
-
-#[test]
 fn every_grant_that_is_wrong_is_told_at_once() {
     let powerful = |resource: &str| Grant {
-        acknowledge: false,
+        acknowledge: Vec::new(),
         ..grant(&[""], &[resource], &["get", "create"], Namespaces::All)
     };
     let plain = grant(&[""], &["configmaps"], &["get"], Namespaces::All);
     let odd = grant(&[""], &["configmaps"], &["see"], Namespaces::All);
     let all = vec![powerful("secrets"), plain, powerful("pods"), odd];
-    let error = Grants::new(all).unwrap_err();
+    let error = Grants::new(all).unwrap_err().to_string();
     let lines: Vec<&str> = error.lines().collect();
     let want = [
-        "[0]: secrets is powerful: write `acknowledge: true`",
-        "[2]: pods is powerful: write `acknowledge: true`",
-        "[3].verbs: \"see\" is not one of",
+        "[0]: secrets is powerful: it holds passwords",
+        "[2]: pods is powerful: a pod runs any image",
+        "[3].verbs[0]: \"see\" is not one of",
     ];
     assert_eq!(lines.len(), want.len(), "{error}");
     for (line, want) in lines.iter().zip(want) {
@@ -312,6 +306,7 @@ fn the_scope_of_a_watch_is_the_union_of_its_grants() {
 fn a_need_is_covered_by_one_grant_that_names_all_of_it() {
     let mut named = grant(&[""], &["secrets"], &["get"], Namespaces::All);
     named.resource_names = vec!["a".into(), "b".into()];
+    let named = named.acknowledged();
     let grants = Grants::new(vec![
         grant(
             &["apps"],
@@ -338,22 +333,22 @@ fn a_grant_that_can_match_nothing_is_refused() {
     let cases = [
         (
             grant(&[], &["pods"], &["get"], Namespaces::All),
-            "[0].apiGroups is an empty list: that grants nothing",
+            "[0].apiGroups: is an empty list: that grants nothing",
         ),
         (
             grant(core, &["pods"], &["get"], only(&[])),
-            "[0].namespaces is an empty list: that grants nothing",
+            "[0].namespaces: is an empty list: that grants nothing",
         ),
         (
             grant(&["apps/v1"], &["deployments"], &["get"], Namespaces::All),
-            "[0].apiGroups: \"apps/v1\" has a version: write the group alone, such as apps",
+            "[0].apiGroups[0]: \"apps/v1\" has a version: write the group alone, such as apps",
         ),
         (
             grant(&["apps"], &["Deployment"], &["get"], Namespaces::All),
-            "[0].resources: \"Deployment\" is not a resource: write the plural in lower case, such as deployments",
+            "[0].resources[0]: \"Deployment\" is not a resource: write the plural in lower case, such as deployments",
         ),
     ];
     for (grant, want) in cases {
-        assert_eq!(Grants::new(vec![grant]).unwrap_err(), want);
+        assert_eq!(Grants::new(vec![grant]).unwrap_err().to_string(), want);
     }
 }

@@ -86,7 +86,7 @@ impl Used {
 }
 
 /// `deployments.apps/scale`.
-fn spelled(group: &str, resource: &str) -> String {
+pub(super) fn spelled(group: &str, resource: &str) -> String {
     match (group, resource.split_once('/')) {
         ("", _) => resource.to_owned(),
         (group, Some((plural, subresource))) => format!("{plural}.{group}/{subresource}"),
@@ -106,12 +106,12 @@ mod tests {
             resource_names: Vec::new(),
             verbs: verbs.iter().map(|&verb| verb.to_owned()).collect(),
             namespaces: crate::grants::Namespaces::SameAsPrimary,
-            acknowledge: true,
+            acknowledge: Vec::new(),
             adopt: false,
             finalizers: Vec::new(),
             owners: crate::grants::Owners::Primary,
         });
-        Grants::new(grants.collect()).unwrap()
+        Grants::new(grants.map(Grant::acknowledged).collect()).unwrap()
     }
 
     fn unused_lines(used: &Used, grants: &Grants) -> Vec<String> {

@@ -23,29 +23,29 @@ impl Grant {
     /// Its fields as a document has them; none that has its default.
     fn fields(&self) -> Vec<(&'static str, String)> {
         let mut fields = vec![
-            ("apiGroups", list(&self.api_groups)),
-            ("resources", list(&self.resources)),
+            ("apiGroups", words(&self.api_groups)),
+            ("resources", words(&self.resources)),
         ];
         if !self.resource_names.is_empty() {
-            fields.push(("resourceNames", list(&self.resource_names)));
+            fields.push(("resourceNames", words(&self.resource_names)));
         }
-        fields.push(("verbs", list(&self.verbs)));
+        fields.push(("verbs", words(&self.verbs)));
         match &self.namespaces {
             Namespaces::All => fields.push(("namespaces", "all".to_owned())),
-            Namespaces::Only(names) => fields.push(("namespaces", list(names))),
+            Namespaces::Only(names) => fields.push(("namespaces", words(names))),
             Namespaces::SameAsPrimary => {}
         }
         if self.adopt {
             fields.push(("adopt", "true".to_owned()));
         }
         if !self.finalizers.is_empty() {
-            fields.push(("finalizers", list(&self.finalizers)));
+            fields.push(("finalizers", words(&self.finalizers)));
         }
         if self.owners == Owners::Any {
             fields.push(("owners", "any".to_owned()));
         }
-        if self.acknowledge {
-            fields.push(("acknowledge", "true".to_owned()));
+        if !self.acknowledge.is_empty() {
+            fields.push(("acknowledge", words(&self.acknowledge)));
         }
         fields
     }
@@ -74,16 +74,18 @@ pub fn entries<'a>(grants: impl IntoIterator<Item = &'a Grant>) -> String {
     entries.collect::<Vec<_>>().join(", ")
 }
 
-fn list(words: &[String]) -> String {
+/// `[get, list]`.
+pub(crate) fn words(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| scalar(word)).collect();
     format!("[{}]", words.join(", "))
 }
 
 /// A word as YAML reads it back; in quotes, as JSON has them, if it could be something else.
 fn scalar(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-./".contains(c);
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-./ ".contains(c);
     let is_plain = word.starts_with(|c: char| c.is_ascii_lowercase())
         && word.chars().all(plain)
+        && !word.ends_with(' ')
         && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&word);
     if is_plain {
         word.to_owned()
@@ -113,7 +115,7 @@ mod tests {
                 adopt: true,
                 finalizers: Vec::new(),
                 owners: Owners::Primary,
-                acknowledge: true,
+                acknowledge: words(&["deployments.apps/*", "in all namespaces"]),
             },
             Grant {
                 api_groups: words(&["examples.windlass.dev"]),
@@ -124,7 +126,7 @@ mod tests {
                 adopt: false,
                 finalizers: Vec::new(),
                 owners: Owners::Primary,
-                acknowledge: false,
+                acknowledge: Vec::new(),
             },
             Grant {
                 api_groups: words(&[""]),
@@ -135,7 +137,7 @@ mod tests {
                 adopt: false,
                 finalizers: Vec::new(),
                 owners: Owners::Primary,
-                acknowledge: false,
+                acknowledge: Vec::new(),
             },
         ];
         assert_eq!(
@@ -167,7 +169,7 @@ mod tests {
     - apiGroups: [""]
       resources: [secrets]
       verbs: [get]
-      acknowledge: true
+      acknowledge: [secrets/get]
 "#;
         assert!(text.ends_with(want), "{text}");
     }

@@ -170,7 +170,8 @@ fn void(
             let write = Grant {
                 resource_names: grant.resource_names.clone(),
                 ..Grant::suggested(group, &[resource], &verbs, Namespaces::All)
-            };
+            }
+            .acknowledged();
             problems.push(GrantProblem {
                 grant: Some(index),
                 what,
@@ -322,12 +323,9 @@ impl Grant {
             adopt: false,
             finalizers: Vec::new(),
             owners: Owners::Primary,
-            acknowledge: false,
+            acknowledge: Vec::new(),
         };
-        Self {
-            acknowledge: !grant.powers().is_empty(),
-            ..grant
-        }
+        grant.acknowledged()
     }
 
     /// Its groups and resources, each with each, without those that have a wildcard.

@@ -86,7 +86,8 @@ mod tests {
         let primary =
             "{ apiGroups: [x.dev], resources: [xes], verbs: [get, list, watch], namespaces: all }";
         let maps = "{ apiGroups: [\"\"], resources: [configmaps], verbs: [create] }";
-        let nodes = "{ apiGroups: [\"\"], resources: [nodes], verbs: [get], acknowledge: true }";
+        let nodes =
+            "{ apiGroups: [\"\"], resources: [nodes], verbs: [get], acknowledge: [nodes/get] }";
         let create = ("", "configmaps", "create");
         let leases = ("coordination.k8s.io", "leases", "get");
         let all = |grants: &[&str]| format!("[{}]", grants.join(", "));

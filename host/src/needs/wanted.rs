@@ -28,16 +28,16 @@ pub fn wanted(
         }
         let namespaces = coverage.of(need, grants);
         let suggested = Grant::suggested(&need.group, &[&need.resource], &verbs, namespaces);
-        Some(Grant {
+        let named = Grant {
             resource_names: need.names.clone(),
             ..suggested
-        })
+        };
+        Some(named.acknowledged())
     });
     let open: Vec<Grant> = open.collect();
     let never = open.iter().filter_map(Grant::problem);
-    // It begins with the place in a document, which this has not.
-    let never = never.map(|problem| problem.trim_start_matches([':', '.', ' ']).to_owned());
-    let never: Vec<String> = never.collect();
+    // It is in no document, so it has no place there.
+    let never: Vec<String> = never.map(|problem| problem.message).collect();
     if never.is_empty() {
         Ok(merged(open))
     } else {

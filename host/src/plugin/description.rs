@@ -104,10 +104,11 @@ impl Need {
             Namespaces::SameAsPrimary
         };
         let suggested = Grant::suggested(&self.group, &[&self.resource], verbs, namespaces);
-        Grant {
+        let named = Grant {
             resource_names: self.names.clone(),
             ..suggested
-        }
+        };
+        named.acknowledged()
     }
 }
 

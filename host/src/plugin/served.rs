@@ -110,11 +110,11 @@ mod tests {
             ),
             // Some of its objects.
             (
-                "[{ apiGroups: [''], resources: [secrets], resourceNames: [a], verbs: [get], acknowledge: true }]",
+                "[{ apiGroups: [''], resources: [secrets], resourceNames: [a], verbs: [get], acknowledge: [secrets/get/a] }]",
                 &["v1 secrets: get"],
             ),
             (
-                "[{ apiGroups: ['*'], resources: ['*'], verbs: ['*'], acknowledge: true }]",
+                "[{ apiGroups: ['*'], resources: ['*'], verbs: ['*'], acknowledge: ['*.*/*'] }]",
                 &[
                     "v1 configmaps: get list patch",
                     "b.dev/v1 things: get proxy",
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn each_difference_makes_another_digest() {
-        let wild = "[{ apiGroups: ['*'], resources: ['*'], verbs: ['*'], acknowledge: true }]";
+        let wild = "[{ apiGroups: ['*'], resources: ['*'], verbs: ['*'], acknowledge: ['*.*/*'] }]";
         let grants: Vec<Grant> = serde_saphyr::from_str(wild).unwrap();
         let grants = Grants::new(grants).unwrap();
         let of = |catalog: &[ServedKind]| digest(&granted(catalog, &grants));

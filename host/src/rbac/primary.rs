@@ -101,7 +101,8 @@ mod tests {
 
     fn grants(text: &str) -> Grants {
         let grants: Vec<Grant> = serde_saphyr::from_str(text).unwrap();
-        Grants::new(grants).unwrap()
+        let grants = grants.into_iter().map(Grant::acknowledged);
+        Grants::new(grants.collect()).unwrap()
     }
 
     fn found(kind: &str, text: &str) -> Result<(String, Scope), String> {
@@ -131,7 +132,7 @@ mod tests {
             let want = (want.to_owned(), Scope::All);
             assert_eq!(found(kind, &text), Ok(want), "{kind} {resources}");
         }
-        let wild = format!("[{{ apiGroups: ['*'], resources: ['*'], acknowledge: true, {all} }}]");
+        let wild = format!("[{{ apiGroups: ['*'], resources: ['*'], {all} }}]");
         assert_eq!(found("Thing", &wild), Ok(("things".into(), Scope::All)));
     }
 

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use windlass_host::grants::Grant;
 use windlass_sandbox_tests::guests::guest;
 
 /// The same plugin in each language that has an SDK.
@@ -208,14 +210,15 @@ pub const ALL: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 
 /// Says that a powerful grant is meant.
 pub trait Acknowledge {
-    /// The grant with `acknowledge: true`.
+    /// The grant, with all that is powerful in it acknowledged.
     fn acknowledged(self) -> Value;
 }
 
 impl Acknowledge for Value {
     fn acknowledged(mut self) -> Value {
-        if let Some(grant) = self.as_object_mut() {
-            grant.insert("acknowledge".into(), true.into());
+        let words = Grant::deserialize(&self).map(|grant| grant.acknowledgements());
+        if let (Some(grant), Ok(words)) = (self.as_object_mut(), words) {
+            grant.insert("acknowledge".into(), words.into());
         }
         self
     }

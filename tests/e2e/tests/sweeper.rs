@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use windlass_e2e::{Cluster, DEADLINE, Plugins, Scene, apply, eventually};
+use windlass_e2e::{Acknowledge, Cluster, DEADLINE, Plugins, Scene, apply, eventually};
 
 /// Somebody else's.
 const HELD: &str = "example.com/held";
@@ -12,8 +12,9 @@ async fn scene(prefix: &str) -> Result<Scene> {
     let plugins = Plugins::new(&cluster.namespace)?.component("sweeper", "sweeper.wasm")?;
     let maps = json!({
         "apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch", "deletecollection"],
-        "namespaces": [cluster.namespace], "acknowledge": true,
-    });
+        "namespaces": [cluster.namespace],
+    })
+    .acknowledged();
     let read = ["get", "list", "watch"];
     let document = json!({
         "source": { "file": "sweeper.wasm" },

@@ -1,7 +1,7 @@
 //! What a plugin is granted while it is developed: what it asks for.
 
 use windlass_host::api::Resource;
-use windlass_host::grants::{Grant, Grants, Namespaces, Owners};
+use windlass_host::grants::{Grant, Grants, Namespaces};
 use windlass_host::plugin::Description;
 use windlass_host::text::clean;
 
@@ -19,9 +19,12 @@ pub(super) fn requested_grants(
     let mut more: Vec<Grant> = description
         .needs
         .iter()
-        .map(|need| Grant {
-            resource_names: need.names.clone(),
-            ..everywhere(&need.group, &need.resource, &need.verbs)
+        .map(|need| {
+            let named = Grant {
+                resource_names: need.names.clone(),
+                ..everywhere(&need.group, &need.resource, &need.verbs)
+            };
+            named.acknowledged()
         })
         .collect();
     for primary in primaries {
@@ -45,17 +48,8 @@ pub(super) fn status(primaries: &[Resource]) -> Grants {
 }
 
 fn everywhere(group: &str, resource: &str, verbs: &[String]) -> Grant {
-    Grant {
-        api_groups: vec![group.to_owned()],
-        resources: vec![resource.to_owned()],
-        resource_names: Vec::new(),
-        verbs: verbs.to_vec(),
-        namespaces: Namespaces::All,
-        acknowledge: true,
-        adopt: false,
-        finalizers: Vec::new(),
-        owners: Owners::Primary,
-    }
+    let verbs: Vec<&str> = verbs.iter().map(String::as_str).collect();
+    Grant::suggested(group, &[resource], &verbs, Namespaces::All)
 }
 
 /// What is powerful in what it asks for, and why: a line for each reason.

@@ -44,22 +44,15 @@ fn a_whole_document_is_read() {
     assert_eq!(second.inject[2].secret, SecretSource::Chosen);
     assert_eq!(second.ca.as_ref().unwrap().key, "ca.crt");
     assert!(third.allow_private);
-    let powers = rules.powers();
-    let paths: Vec<&str> = powers.iter().map(|(path, _)| path.as_str()).collect();
-    assert_eq!(
-        paths,
-        [
-            "allow[1].credentials",
-            "allow[1].allowPrivate",
-            "allow[1].inject",
-            "allow[1].clientCertificate",
-            "allow[2].allowPrivate"
-        ]
-    );
-    let powerful: Vec<bool> = powers
+    let powers: Vec<Vec<&str>> = rules
+        .allow
         .iter()
-        .map(|(_, power)| power.is_powerful())
+        .map(|rule| rule.powers().into_iter().map(Power::field).collect())
         .collect();
+    let second = ["credentials", "allowPrivate", "inject", "clientCertificate"];
+    assert_eq!(powers, [&[][..], &second[..], &["allowPrivate"]]);
+    let powerful = rules.allow.iter().flat_map(|rule| rule.powers());
+    let powerful: Vec<bool> = powerful.map(Power::is_powerful).collect();
     assert_eq!(powerful, [true, false, false, false, false]);
 }
 

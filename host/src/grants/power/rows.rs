@@ -36,7 +36,7 @@ const TRAFFIC: &str = "it sends the traffic of a Service to any address";
 const FAIRNESS: &str =
     "it decides whose requests the API server serves first, and whose it rejects";
 
-/// Everything that needs `acknowledge: true`.
+/// Everything that a grant has to acknowledge.
 pub(in crate::grants) const POWERFUL: &[PowerRow] = &[
     any("", "secrets", "it holds passwords, keys and tokens"),
     writes("", "pods", WORKLOAD),
@@ -177,7 +177,7 @@ pub(in crate::grants) const POWERFUL: &[PowerRow] = &[
     any("rbac.authorization.k8s.io", "clusterrolebindings", RBAC),
 ];
 
-/// Everything that no plugin gets, with or without `acknowledge: true`.
+/// Everything that no plugin gets, whatever it acknowledges.
 pub(in crate::grants) const NEVER: &[PowerRow] = &[
     any(
         "",

@@ -14,7 +14,7 @@ fn grant(group: &str, resource: &str, verbs: &[&str], namespaces: Namespaces) ->
         adopt: false,
         finalizers: Vec::new(),
         owners: Owners::Primary,
-        acknowledge: false,
+        acknowledge: Vec::new(),
     }
 }
 
@@ -24,7 +24,8 @@ fn only(name: &str) -> Namespaces {
 
 /// What a grant without `acknowledge` is told; nothing if it is plain.
 fn told(grant: Grant) -> String {
-    Grants::new(vec![grant]).err().unwrap_or_default()
+    let told = Grants::new(vec![grant]).err();
+    told.map_or(String::new(), |told| told.to_string())
 }
 
 /// The places where a grant may hold: a row that is about one namespace holds there.
@@ -47,28 +48,47 @@ fn each_row_is_powerful_with_its_verbs_and_says_why() {
         }) {
             let powerful = row.verbs == Verbs::Any || is_write(verb);
             let plain = grant(row.group, row.resource, &[verb], namespaces);
-            let acknowledged = Grant {
-                acknowledge: true,
-                ..plain.clone()
-            };
+            let acknowledged = plain.clone().acknowledged();
+            let words = acknowledged.acknowledge.join(", ");
+            assert_eq!(words.contains(verb), powerful, "{row:?} {words}");
             assert!(Grants::new(vec![acknowledged]).is_ok(), "{row:?} {verb}");
-            let want = if powerful {
-                format!(
-                    "[0]: {} is powerful: write `acknowledge: true` beside it if it is meant: {}",
-                    row.resource, row.why
-                )
+            let told = told(plain);
+            if powerful {
+                let says = format!("[0]: {} is powerful: {}: ", row.resource, row.why);
+                let write = format!("write `acknowledge: [{words}]` in this grant");
+                let comes_later = verb == DELETE_COLLECTION && told.contains(&says[5..]);
+                assert!(told.starts_with(&says) || comes_later, "{told}");
+                assert!(told.ends_with(&write), "{told}");
             } else {
-                String::new()
-            };
-            if verb == DELETE_COLLECTION {
-                let told = told(plain);
-                let own = format!("; {}: {}", row.resource, row.why);
-                assert!(told.ends_with(&own), "{row:?} {verb}: {told}");
-                continue;
+                assert_eq!(told, "", "{row:?} {verb}");
             }
-            assert_eq!(told(plain), want, "{row:?} {verb}");
         }
     }
+}
+
+#[test]
+fn what_is_powerful_of_any_kind_is_so_with_each_verb_that_grants_may_know() {
+    let maps = |verbs: &[&str]| grant("", "configmaps", verbs, Namespaces::SameAsPrimary);
+    let words = |grant: Grant| grant.acknowledgements().join(" ");
+    assert_eq!(
+        words(maps(&["get", "create", "update", "patch", "delete"])),
+        ""
+    );
+    let all = "deletecollection";
+    assert_eq!(words(maps(&["delete", all])), "configmaps/deletecollection");
+    // A verb that nobody knows yet is not one that only reads.
+    for verb in ["update", all] {
+        let pods = grant("", "pods", &["get", verb], Namespaces::SameAsPrimary);
+        assert_eq!(words(pods), format!("pods/{verb}"));
+        let roles = resource(RBAC, "clusterroles");
+        let own = Access {
+            name: Some("windlass"),
+            ..access(&roles, verb, "a")
+        };
+        assert!(is_hosts_own(&own), "{verb}");
+    }
+    let namespaces = grant("", "namespaces/finalize", &["update"], Namespaces::All);
+    assert_eq!(words(namespaces), "namespaces/finalize/update");
 }
 
 #[test]
@@ -117,7 +137,7 @@ fn each_row_of_what_is_never_given_is_refused_with_its_reason() {
             ("*", row.resource.to_owned()),
         ] {
             let mut never = grant(group, &resource, &["get"], Namespaces::All);
-            never.acknowledge = true;
+            never.acknowledge = never.acknowledgements();
             let want = format!("[0]: {resource}: a plugin is never given that: {}", row.why);
             assert_eq!(told(never), want);
         }
@@ -128,12 +148,12 @@ fn each_row_of_what_is_never_given_is_refused_with_its_reason() {
         ("coordination.k8s.io", "leases/status"),
     ] {
         let mut never = grant(group, resource, &["patch"], Namespaces::All);
-        never.acknowledge = true;
+        never.acknowledge = never.acknowledgements();
         assert!(told(never).contains("a plugin is never given that"));
     }
     for (verb, why) in NEVER_VERBS {
         let mut never = grant("", "configmaps", &[verb], Namespaces::All);
-        never.acknowledge = true;
+        never.acknowledge = never.acknowledgements();
         let want = format!("[0]: the verb {verb}: a plugin is never given that: {why}");
         assert_eq!(told(never), want);
     }
@@ -148,8 +168,9 @@ fn all_reasons_of_a_grant_are_told() {
         .extend(["secrets".into(), "configmaps".into()]);
     assert_eq!(
         told(many),
-        "[0]: secrets is powerful: write `acknowledge: true` beside it if it is meant: it holds passwords, \
-         keys and tokens; deployments, statefulsets: a pod runs any image and can mount any Secret of its namespace"
+        "[0]: secrets is powerful: it holds passwords, keys and tokens; deployments, statefulsets: a pod runs any \
+         image and can mount any Secret of its namespace: if you want that, write `acknowledge: [secrets/create, \
+         deployments.apps/create, statefulsets.apps/create, in all namespaces]` in this grant"
     );
     let wild = grant("*", "deployments", &["get", "patch"], Namespaces::All);
     let told = told(wild);
@@ -191,9 +212,8 @@ fn access<'a>(resource: &'a Resource, verb: &'a str, namespace: &'a str) -> Acce
 fn config_maps_of_kube_system_are_written_only_by_a_grant_that_names_it() {
     let maps = resource("", "configmaps");
     let held = |namespaces: Namespaces| {
-        let mut grant = grant("", "configmaps", &["get", "patch"], namespaces);
-        grant.acknowledge = true;
-        Grants::new(vec![grant]).unwrap()
+        let grant = grant("", "configmaps", &["get", "patch"], namespaces);
+        Grants::new(vec![grant.acknowledged()]).unwrap()
     };
     let may = |grants: &Grants, verb: &str, namespace: &str| {
         grants.allow(&access(&maps, verb, namespace), Some("kube-system"))
@@ -206,8 +226,7 @@ fn config_maps_of_kube_system_are_written_only_by_a_grant_that_names_it() {
     assert!(may(&held(Namespaces::All), "patch", "other"));
     assert!(may(&held(only("kube-system")), "patch", "kube-system"));
     // An acknowledged wildcard does not name it either.
-    let mut wild = grant("*", "*", &["*"], Namespaces::All);
-    wild.acknowledge = true;
+    let wild = grant("*", "*", &["*"], Namespaces::All).acknowledged();
     let wild = Grants::new(vec![wild]).unwrap();
     assert!(may(&wild, "patch", "other") && !may(&wild, "patch", "kube-system"));
 }
@@ -216,8 +235,7 @@ fn config_maps_of_kube_system_are_written_only_by_a_grant_that_names_it() {
 fn no_wildcard_covers_secrets() {
     let secrets = resource("", "secrets");
     for (group, entry) in [("", "*"), ("*", "*")] {
-        let mut wild = grant(group, entry, &["*"], Namespaces::All);
-        wild.acknowledge = true;
+        let mut wild = grant(group, entry, &["*"], Namespaces::All).acknowledged();
         let grants = Grants::new(vec![wild.clone()]).unwrap();
         for verb in VERBS {
             assert!(!grants.allow(&access(&secrets, verb, "a"), None), "{verb}");
@@ -228,16 +246,14 @@ fn no_wildcard_covers_secrets() {
         // Beside a wildcard it can be named.
         wild.api_groups = vec![String::new()];
         wild.resources.push("secrets".into());
-        let grants = Grants::new(vec![wild]).unwrap();
+        let grants = Grants::new(vec![wild.acknowledged()]).unwrap();
         assert!(grants.allow(&access(&secrets, "get", "a"), None));
     }
     // A kind of another group that has the name is not a Secret.
-    let mut other = grant("x.dev", "*", &["*"], Namespaces::All);
-    other.acknowledge = true;
+    let other = grant("x.dev", "*", &["*"], Namespaces::All).acknowledged();
     let grants = Grants::new(vec![other]).unwrap();
     assert!(grants.allow(&access(&resource("x.dev", "secrets"), "get", "a"), None));
-    let mut through = grant("*", "secrets", &["get"], Namespaces::All);
-    through.acknowledge = true;
+    let through = grant("*", "secrets", &["get"], Namespaces::All).acknowledged();
     assert!(told(through).contains("through a wildcard in apiGroups"));
 }
 
@@ -245,8 +261,7 @@ fn no_wildcard_covers_secrets() {
 fn the_hosts_own_roles_are_nobodys_to_write() {
     let mut roles = grant(RBAC, "clusterroles", &["*"], Namespaces::All);
     roles.resources.push("rolebindings".into());
-    roles.acknowledge = true;
-    let grants = Grants::new(vec![roles]).unwrap();
+    let grants = Grants::new(vec![roles.acknowledged()]).unwrap();
     for (name, own) in [
         ("windlass", true),
         ("windlass-leases", true),

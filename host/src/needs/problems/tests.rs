@@ -14,7 +14,8 @@ fn said(
     grants: &str,
 ) -> Vec<String> {
     let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
-    let grants = Grants::new(grants).unwrap();
+    let grants = grants.into_iter().map(Grant::acknowledged);
+    let grants = Grants::new(grants.collect()).unwrap();
     let mut description = Description::asking(need.0, need.1, need.2);
     if finalizes {
         description.primaries[0].finalizes = Finalizes::Always;
@@ -96,11 +97,11 @@ fn a_grant_that_covers_nothing_is_named_with_its_line() {
     let with = |grant: &str| format!("[{PRIMARY}, {{ {grant} }}]");
     let nodes = |namespaces: &str| {
         with(&format!(
-            "apiGroups: [''], resources: [configmaps, nodes/status], verbs: [get], acknowledge: true{namespaces}"
+            "apiGroups: [''], resources: [configmaps, nodes/status], verbs: [get]{namespaces}"
         ))
     };
     let void = "spec.grants[1] (line 14): nodes/status is cluster-scoped: only `namespaces: all` covers it; \
-                write: - { apiGroups: [\"\"], resources: [nodes/status], verbs: [get], namespaces: all, acknowledge: true }";
+                write: - { apiGroups: [\"\"], resources: [nodes/status], verbs: [get], namespaces: all, acknowledge: [nodes/status/get] }";
     let need: (&str, &str, &[&str]) = ("", "nodes/status", &["get"]);
     for namespaces in ["", ", namespaces: same-as-primary", ", namespaces: [a]"] {
         let grants = nodes(namespaces);
@@ -115,14 +116,14 @@ fn a_grant_that_covers_nothing_is_named_with_its_line() {
     );
     // Another grant covers it.
     let twice = format!(
-        "[{PRIMARY}, {{ apiGroups: [''], resources: [nodes/status], verbs: [get], acknowledge: true }}, \
-         {{ apiGroups: [''], resources: [nodes/status], verbs: [get], namespaces: all, acknowledge: true }}]"
+        "[{PRIMARY}, {{ apiGroups: [''], resources: [nodes/status], verbs: [get] }}, \
+         {{ apiGroups: [''], resources: [nodes/status], verbs: [get], namespaces: all }}]"
     );
     assert_eq!(said(Some(true), need, false, &twice), [void]);
     // Nobody knows these.
     let unknown = with("apiGroups: [y.dev], resources: [nodes], verbs: [get]");
     assert_eq!(said(Some(true), MAPS, false, &unknown), [""; 0]);
-    let wild = with("apiGroups: [''], resources: ['*'], verbs: [get], acknowledge: true");
+    let wild = with("apiGroups: [''], resources: ['*'], verbs: [get]");
     assert_eq!(said(Some(true), need, false, &wild), [""; 0]);
 }
 
@@ -168,7 +169,7 @@ fn children_that_no_primary_can_own_are_named() {
         assert_eq!(said, Vec::from_iter(want), "{grants}");
     }
     let namespaces = format!(
-        "[{PRIMARY}, {{ apiGroups: [''], resources: [namespaces], verbs: [create], namespaces: all, acknowledge: true }}]"
+        "[{PRIMARY}, {{ apiGroups: [''], resources: [namespaces], verbs: [create], namespaces: all }}]"
     );
     let said_of = said(Some(true), MAPS, false, &namespaces);
     assert!(

@@ -40,7 +40,7 @@ use super::{Call, CapturedWrites, ClusterAccess, Primary, WriteMode};
 use crate::api::{Api, Discovery, Resource};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
-use crate::grants::{Grants, Scope, Used};
+use crate::grants::{Grant, Grants, Scope, Used};
 use crate::informer::{InformerKey, Informers, Notification, Settings, Subscription};
 use crate::memory::Account;
 use crate::object::{Fields, Key, finalizer_of, manager_of};
@@ -307,20 +307,20 @@ fn grants(setting: &Setting) -> Grants {
         { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings", "greetings/status"],
           "verbs": ["get", "list", "watch", "update", "patch"], "namespaces": "all" },
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": map_verbs, "namespaces": ["default", "away"],
-          "adopt": adopts, "finalizers": finalizers, "acknowledge": adopts || map_verbs.contains(&"deletecollection") },
-        { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": all, "acknowledge": true },
-        { "apiGroups": ["batch"], "resources": ["jobs"], "verbs": all, "acknowledge": true },
+          "adopt": adopts, "finalizers": finalizers },
+        { "apiGroups": ["apps"], "resources": ["deployments"], "verbs": all },
+        { "apiGroups": ["batch"], "resources": ["jobs"], "verbs": all },
         { "apiGroups": [""], "resources": ["services"], "verbs": ["create", "patch"] },
-        { "apiGroups": [""], "resources": ["namespaces"], "verbs": all, "namespaces": "all", "acknowledge": true },
-        { "apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["get", "update", "patch"], "acknowledge": true },
-        { "apiGroups": [""], "resources": ["namespaces/finalize"], "verbs": ["update"], "namespaces": "all",
-          "acknowledge": true },
+        { "apiGroups": [""], "resources": ["namespaces"], "verbs": all, "namespaces": "all" },
+        { "apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["get", "update", "patch"] },
+        { "apiGroups": [""], "resources": ["namespaces/finalize"], "verbs": ["update"], "namespaces": "all" },
         { "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] },
         { "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"], "verbs": all,
-          "namespaces": "all", "acknowledge": true },
-        { "apiGroups": [""], "resources": ["pods/eviction", "pods/binding"], "verbs": ["create"], "acknowledge": true },
+          "namespaces": "all" },
+        { "apiGroups": [""], "resources": ["pods/eviction", "pods/binding"], "verbs": ["create"] },
     ]);
-    Grants::new(serde_json::from_value(grants).unwrap()).unwrap()
+    let grants: Vec<Grant> = serde_json::from_value(grants).unwrap();
+    Grants::new(grants.into_iter().map(Grant::acknowledged).collect()).unwrap()
 }
 
 /// A request of somebody else.

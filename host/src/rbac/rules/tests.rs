@@ -15,7 +15,8 @@ fn only(names: &[&str]) -> Scope {
 /// The rules as lines: `place: verbs on group/resource,... [names]`.
 fn printed(grants: &str, scope: Scope) -> Vec<String> {
     let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
-    let grants = Grants::new(grants).unwrap();
+    let grants = grants.into_iter().map(Grant::acknowledged);
+    let grants = Grants::new(grants.collect()).unwrap();
     let primary = GrantedPrimary {
         group: "x.dev".into(),
         plural: "things".into(),
@@ -72,7 +73,7 @@ fn a_grant_becomes_the_rule_that_it_looks_like() {
             "an apply takes both, and what has a child's name is read",
         ),
         (
-            "resources: [configmaps], verbs: ['*'], acknowledge: true",
+            "resources: [configmaps], verbs: ['*']",
             "get list watch create update patch delete deletecollection on configmaps of ",
             "a star is what grants know, not what RBAC knows",
         ),
@@ -82,7 +83,7 @@ fn a_grant_becomes_the_rule_that_it_looks_like() {
             "what is only created is not read",
         ),
         (
-            "resources: [configmaps, '*/scale', 'configmaps/*'], verbs: [get], acknowledge: true",
+            "resources: [configmaps, '*/scale', 'configmaps/*'], verbs: [get]",
             "get on configmaps of ",
             "a pattern is no grant",
         ),
@@ -102,7 +103,7 @@ fn a_grant_becomes_the_rule_that_it_looks_like() {
 fn a_wildcard_in_resources_leaves_out_secrets_and_what_no_plugin_gets() {
     let wild = |groups: &str| {
         let grant = format!(
-            "[{{ apiGroups: [{groups}], resources: ['*'], verbs: [get], namespaces: all, acknowledge: true }}]"
+            "[{{ apiGroups: [{groups}], resources: ['*'], verbs: [get], namespaces: all }}]"
         );
         let mut lines = printed(&grant, everywhere());
         lines.retain(|line| !line.contains(" on events of "));
@@ -143,7 +144,7 @@ fn a_wildcard_in_resources_leaves_out_secrets_and_what_no_plugin_gets() {
         assert!(!open.contains(group), "{open}");
     }
     // What is named beside the wildcard is named.
-    let named = "[{ apiGroups: [''], resources: ['*', secrets], verbs: [get], namespaces: all, acknowledge: true }]";
+    let named = "[{ apiGroups: [''], resources: ['*', secrets], verbs: [get], namespaces: all }]";
     let named = listed(&granted(named, everywhere()), "");
     assert_eq!(named.last().map(String::as_str), Some("secrets"));
 }
@@ -151,8 +152,8 @@ fn a_wildcard_in_resources_leaves_out_secrets_and_what_no_plugin_gets() {
 #[test]
 fn whoever_applies_roles_reads_why_they_are_powerful() {
     let grants = "[
-        { apiGroups: [apps], resources: [deployments], verbs: [create], acknowledge: true },
-        { apiGroups: [''], resources: [secrets], verbs: [get], namespaces: [b], acknowledge: true },
+        { apiGroups: [apps], resources: [deployments], verbs: [create] },
+        { apiGroups: [''], resources: [secrets], verbs: [get], namespaces: [b] },
         { apiGroups: [''], resources: [configmaps], verbs: [create], namespaces: [c] }]";
     let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
     let primary = GrantedPrimary {
@@ -160,7 +161,8 @@ fn whoever_applies_roles_reads_why_they_are_powerful() {
         plural: "things".into(),
         scope: only(&["a"]),
     };
-    let powers = powers(&Grants::new(grants).unwrap(), &[primary]);
+    let grants = grants.into_iter().map(Grant::acknowledged);
+    let powers = powers(&Grants::new(grants.collect()).unwrap(), &[primary]);
     let of = |name: &str| powers[&RoleScope::Namespace(name.into())].clone();
     assert_eq!(of("a").len(), 1);
     assert!(
@@ -182,7 +184,8 @@ fn what_has_a_subresource_that_is_changed_may_be_read() {
             "a: get on things of x.dev"
         ]
     );
-    let finalize = "[{ apiGroups: [''], resources: [namespaces/finalize], verbs: [update], namespaces: all, acknowledge: true }]";
+    let finalize =
+        "[{ apiGroups: [''], resources: [namespaces/finalize], verbs: [update], namespaces: all }]";
     assert_eq!(
         granted(finalize, everywhere()),
         [
@@ -201,7 +204,7 @@ fn what_has_a_subresource_that_is_changed_may_be_read() {
 fn names_restrict_all_but_what_an_informer_does() {
     let grant = |verbs: &str| {
         format!(
-            "[{{ apiGroups: [''], resources: [configmaps], resourceNames: [a, b], verbs: [{verbs}], namespaces: [n], acknowledge: true }}]"
+            "[{{ apiGroups: [''], resources: [configmaps], resourceNames: [a, b], verbs: [{verbs}], namespaces: [n] }}]"
         )
     };
     let cases: [(&str, &[&str]); 5] = [

@@ -145,7 +145,7 @@ fn bad_documents(bad: Bad) -> Bad {
         .document(
             "much",
             "  limits: { memory: 2Gi }",
-            &["spec.limits.memory must be from 1Mi to 512Mi"],
+            &[":6:21: plugin much: spec.limits.memory: must be from 1Mi to 512Mi"],
         )
         .document(
             "number",
@@ -155,17 +155,18 @@ fn bad_documents(bad: Bad) -> Bad {
         .document(
             "kind",
             &kind,
-            &["spec.grants[0].resources: \"Pod\" is not a resource: write the plural in lower case"],
+            &["spec.grants[0].resources[0]: \"Pod\" is not a resource: write the plural in lower case"],
         )
         .document(
             "Upper",
             "",
-            &["plugin Upper: metadata.name must be a DNS label"],
+            &["plugin Upper: metadata.name: must be a DNS label"],
         )
         .document(
             "secrets",
             &secrets,
-            &["secrets is powerful: write `acknowledge: true` beside it if it is meant"],
+            &[
+                "spec.grants[0]: secrets is powerful: it holds passwords, keys and tokens: if you want that, write `acknowledge: [",],
         )
         .document(
             "never",
@@ -175,7 +176,7 @@ fn bad_documents(bad: Bad) -> Bad {
         .document(
             "verb",
             &unknown,
-            &["spec.grants[0].verbs: \"modify\" is not one of get, list, watch"],
+            &["spec.grants[0].verbs[0]: \"modify\" is not one of get, list, watch"],
         )
         .document(
             "where",

@@ -88,7 +88,7 @@ spec:
     - { apiGroups: [examples.windlass.dev], resources: [greetings], verbs: [get, list, watch], namespaces: all }
     - { apiGroups: [examples.windlass.dev], resources: [greetings/status], verbs: [update] }
     - { apiGroups: [tests.windlass.dev], resources: [bookcases], verbs: [get] }
-    - { apiGroups: [''], resources: [configmaps], verbs: [list, watch, deletecollection], acknowledge: true }
+    - { apiGroups: [''], resources: [configmaps], verbs: [list, watch, deletecollection], acknowledge: [configmaps/deletecollection] }
 ";
 
 /// A project of the relay with fixtures.

@@ -282,12 +282,12 @@ fn mistakes_in_the_rules_are_told_with_their_place_and_the_nearest_word() -> Res
         (
             "allow: [{ origin: https://a.example, credentials: same-namespace, inject: [{ header: X, value: '{k}' }] }]",
             "spec.http.allow[0].credentials is powerful",
-            "acknowledge: true",
+            "acknowledge: [\"https://a.example/credentials\"]",
         ),
         (
             "{ acknowledge: maybe, allow: [] }",
             "spec.http.acknowledge",
-            "true or false",
+            "a list of what is powerful",
         ),
     ];
     for (http, place, word) in rows {

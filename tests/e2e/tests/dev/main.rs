@@ -92,7 +92,7 @@ spec:
   grants:
     - {{ apiGroups: [examples.windlass.dev], resources: [greetings, greetings/status], verbs: [get, list, watch, patch], namespaces: all }}
     - {{ apiGroups: [\"\"], resources: [configmaps, services], verbs: [get, list, watch, create, patch, delete] }}
-    - {{ apiGroups: [\"\"], resources: [pods], verbs: [get, list, watch, create, patch, delete], acknowledge: true }}
+    - {{ apiGroups: [\"\"], resources: [pods], verbs: [get, list, watch, create, patch, delete], acknowledge: [pods/create, pods/patch, pods/delete] }}
 "
     );
     fs::write(folder.join("plugin.yaml"), document)?;

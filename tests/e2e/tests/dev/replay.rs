@@ -185,7 +185,7 @@ spec:
   grants:
     - { apiGroups: [examples.windlass.dev], resources: [greetings, greetings/status], verbs: [get, list, watch, patch], namespaces: all }
     - { apiGroups: [\"\"], resources: [configmaps], verbs: [get, list, watch] }
-    - { apiGroups: [\"\"], resources: [secrets], verbs: [get, create, patch], acknowledge: true }
+    - { apiGroups: [\"\"], resources: [secrets], verbs: [get, create, patch], acknowledge: [secrets/get, secrets/create, secrets/patch] }
 ";
     fs::write(folder.join("plugin.yaml"), document)?;
     let told = failed(folder).await?;
@@ -256,7 +256,7 @@ async fn a_recording_holds_nothing_of_a_secret_that_was_read() -> Result<()> {
             "grants": [
                 { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings"],
                   "verbs": ["get", "list", "watch"], "namespaces": "all" },
-                { "apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "acknowledge": true },
+                { "apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "acknowledge": ["secrets/get"] },
             ],
         },
     });

@@ -23,7 +23,7 @@ async fn steward(prefix: &str, adopt: bool) -> Result<(Cluster, Plugins)> {
     let plugins = Plugins::new(&cluster.namespace)?.component("steward", "steward.wasm")?;
     let mut maps = plugins.grant("", &["configmaps"], ALL);
     maps["adopt"] = json!(adopt);
-    maps["acknowledge"] = json!(adopt);
+    let maps = maps.acknowledged();
     let primary = ["bookcases", "bookcases/status"];
     let document = json!({
         "source": { "file": "steward.wasm" },

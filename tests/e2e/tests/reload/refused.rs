@@ -78,7 +78,10 @@ async fn a_document_that_is_edited_to_be_invalid_changes_nothing() -> Result<()>
         "relay.yaml",
         named.replace("\"relay\"", "\"Relay_2\"").as_bytes(),
     )?;
-    scene.host.says("metadata.name must be a DNS label").await?;
+    scene
+        .host
+        .says("metadata.name: must be a DNS label")
+        .await?;
     v1_answers(&scene, "Dora").await?;
     document(&scene.plugins, "v2", "")?;
     until_says(&scene.cluster, "ada", "end v2 Dora").await?;

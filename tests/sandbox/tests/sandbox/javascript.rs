@@ -129,7 +129,7 @@ async fn calls_for_many_objects_answer_for_each_of_them() {
           "verbs": ["get", "list", "watch"], "namespaces": "all" },
         { "apiGroups": [""], "resources": ["configmaps"],
           "verbs": ["get", "list", "create", "patch", "delete"],
-          "finalizers": ["example.com/own"], "acknowledge": true },
+          "finalizers": ["example.com/own"], "acknowledge": ["configmaps/finalizers/example.com/own"] },
     ]);
     let grants = Grants::new(serde_json::from_value(grants).unwrap()).unwrap();
     let clumsy = Clumsy::granted("many", AMPLE, grants).await;
@@ -151,7 +151,7 @@ async fn what_the_host_remembers_is_asked_for_and_kept() {
         { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings"],
           "verbs": ["get", "list", "watch"], "namespaces": "all" },
         { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings/status"], "verbs": ["update"] },
-        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["deletecollection"], "acknowledge": true },
+        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["deletecollection"], "acknowledge": ["configmaps/deletecollection"] },
     ]);
     let grants = Grants::new(serde_json::from_value(grants).unwrap()).unwrap();
     let clumsy = Clumsy::granted("asks", AMPLE, grants).await;

@@ -48,7 +48,7 @@ async fn nothing_that_people_are_shown_tells_what_a_secret_holds() {
     let grants = json!([
         { "apiGroups": ["examples.windlass.dev"], "resources": ["greetings"],
           "verbs": ["get", "list", "watch"], "namespaces": "all" },
-        { "apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "acknowledge": true },
+        { "apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "acknowledge": ["secrets/get"] },
     ]);
     let grants = Grants::new(serde_json::from_value(grants).unwrap()).unwrap();
     let tenant = house.admit(plugin.unwrap(), grants).await.unwrap();

@@ -152,7 +152,7 @@ async fn it_is_tracked_as_a_list_is_and_the_objects_are_met() {
 async fn wrong_paths_are_invalid_and_so_are_the_values_of_secrets() {
     let mut world = World::new().await;
     let reads = ["get", "list", "watch"];
-    let grants = json!([{ "apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": reads, "acknowledge": true }]);
+    let grants = json!([{ "apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": reads, "acknowledge": ["secrets/get", "secrets/list", "secrets/watch"] }]);
     let grants = Grants::new(serde_json::from_value(grants).unwrap()).unwrap();
     Arc::get_mut(&mut world.cluster).unwrap().grants = grants;
     let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s" }, "stringData": { "a": "b" } });
