@@ -25,6 +25,7 @@ pub mod import;
 mod imports;
 mod limiter;
 mod load;
+pub mod native;
 mod outcome;
 mod proposals;
 mod rates;
@@ -53,7 +54,7 @@ pub use cancel::Cancel;
 pub use compiler::Compiler;
 pub use custom_metrics::{BUCKETS, CustomFamily, CustomMetrics, MetricKind, Number};
 pub use describe::Describe;
-pub use description::{Description, Finalizes, Need, PrimaryWatch};
+pub use description::{Description, DescriptionDocument, Finalizes, Need, PrimaryWatch};
 pub use engine::{SLICE, SLOTS};
 pub use hints::Hints;
 pub use http::{Answering, HttpAccess, HttpMeans, HttpRequests, StandIn};
@@ -69,12 +70,12 @@ use crate::digest::Digest;
 use crate::manifest::Limits;
 use crate::memory::{Account, Accounts, Budget};
 use crate::seams::{Seams, Task};
-use bindings::PluginPre;
-use code_map::{CodeMap, CompiledComponent};
+use code_map::CodeMap;
 use cpu_meter::{Cpu, Metered};
 use engine::Interruption;
 use executor::{Execution, InlineBudget};
-use outcome::{GuestCall, Report};
+use native::GuestCode;
+use outcome::{GuestCall, ReadyCode, Report};
 use sandbox::{CallSetup, ImportBackend, SandboxState, sandbox};
 use shares::{Shares, VersionShare};
 use waited::Waited;
@@ -119,7 +120,7 @@ pub struct Plugin {
 struct Guest {
     name: Arc<str>,
     digest: Digest,
-    image: Arc<CompiledComponent>,
+    code: GuestCode,
     config: Arc<str>,
     limits: Limits,
     account: Account,
@@ -244,8 +245,8 @@ impl Sandboxes {
             ImportBackend::Nobody | ImportBackend::Recording(_) => None,
         };
         let slot = guest.share.slot(throttled).await;
-        let pre = match self.map_code(guest, &ask) {
-            Ok(pre) => pre,
+        let code = match self.ready_code(guest, &ask) {
+            Ok(code) => code,
             Err(error) => return Called::never(error),
         };
         let control = CallControl {
@@ -259,7 +260,7 @@ impl Sandboxes {
             Err(error) => return Called::never(CallError::Host(format!("{error:#}"))),
         };
         let redactor = store.data().redactor.clone();
-        let call = self.guest_call(guest, (pre, ask), (store, output.clone()), &control);
+        let call = self.guest_call(guest, (code, ask), (store, output.clone()), &control);
         // The slot goes with the sandbox, however the call ends.
         let call = async move {
             let report = call.await;
@@ -284,16 +285,16 @@ impl Sandboxes {
         called
     }
 
-    /// The guest's code, ready to be instantiated for `ask`.
-    fn map_code(
-        &self,
-        guest: &Guest,
-        ask: &GuestCall,
-    ) -> Result<PluginPre<SandboxState>, CallError> {
+    /// The guest's code, ready for `ask`.
+    fn ready_code(&self, guest: &Guest, ask: &GuestCall) -> Result<ReadyCode, CallError> {
+        let image = match &guest.code {
+            GuestCode::Compiled(image) => image,
+            GuestCode::Native(guest) => return Ok(ReadyCode::Native(guest.clone())),
+        };
         let mapping = self.in_flight.begins(guest.digest, ask.activity());
-        let pre = guest.image.pre();
+        let pre = image.pre();
         drop(mapping);
-        pre.map_err(|error| {
+        pre.map(ReadyCode::Component).map_err(|error| {
             CallError::Host(format!("its compiled code cannot be mapped: {error:#}"))
         })
     }
@@ -337,12 +338,12 @@ impl Sandboxes {
     fn guest_call(
         &self,
         guest: &Guest,
-        (pre, ask): (PluginPre<SandboxState>, GuestCall),
+        (code, ask): (ReadyCode, GuestCall),
         sandbox: (Store<SandboxState>, Output),
         control: &CallControl,
     ) -> Metered<Report> {
         let activity = ask.activity();
-        let asked = outcome::ask(pre, sandbox, ask);
+        let asked = outcome::ask(code, sandbox, ask);
         Metered::new(
             self.in_flight.during(guest.digest, activity, asked),
             control.cpu.clone(),

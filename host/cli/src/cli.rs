@@ -60,6 +60,7 @@ async fn done(command: Command, threads: usize, seams: Seams) -> anyhow::Result<
         Command::Dev(flags) => dev::run(*flags, threads, seams).await,
         Command::Render(flags) => dev::render(flags, threads, seams).await,
         Command::Test(flags) => fixtures::test(flags, threads, seams).await,
+        Command::Fake(flags) => fixtures::fake(flags, threads, seams).await,
         Command::Replay(flags) => replay::replay(flags, threads, seams).await,
         Command::Doctor(flags) => project::doctor(flags, threads, seams).await,
         Command::New(flags) => project::new(&flags, &seams),

@@ -10,6 +10,7 @@
 mod admits;
 mod chaos;
 mod compare;
+mod fake;
 mod fixture;
 mod flags;
 mod generated;
@@ -27,8 +28,10 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use serde_json::Value;
 use tokio::sync::Mutex;
 
+pub use fake::{FakeFlags, fake};
 pub use flags::TestFlags;
 
 use crate::dev::inputs::{Held, saved};
@@ -38,7 +41,7 @@ use crate::project::{Failed, Maker};
 use compare::differing;
 use fixture::{Answer, Fixture, read};
 use report::{Case, Failure, Report, failure};
-use run::Runner;
+use run::{PluginCode, Runner};
 use update::{missed, updated};
 use windlass_host::digest::{Digest, digest};
 use windlass_host::error::Chain;
@@ -183,7 +186,7 @@ impl TestSession {
         let mut cases = Vec::new();
         for path in paths {
             let began = self.seams.clock.now();
-            let mut case = self.tried(runner, &path).await?;
+            let mut case = runner.tried(&path, self.flags.update).await;
             case.took_ms = millis(self.seams.clock.now() - began);
             if self.flags.output == OutputFormat::Text {
                 anstream::stdout().write_all(case.text(width).as_bytes())?;
@@ -206,27 +209,14 @@ impl TestSession {
             Failed::Other(error) => error,
             failed @ Failed::Command(..) => failed.into(),
         })?;
-        let mut definitions = Vec::new();
-        if let Target::Project(_) = target {
-            let held = target
-                .inputs()
-                .look()
-                .context("cannot look at the project's files")?;
-            for path in held.documents.keys() {
-                let text =
-                    text_of(path).with_context(|| format!("cannot read {}", path.display()))?;
-                let all = objects(path, &text).map_err(anyhow::Error::msg)?;
-                definitions.extend(all.into_iter().filter_map(|wanted| wanted.definition()));
-            }
-        }
         let mut runner = Runner {
             sandboxes: self.sandboxes.clone(),
             cache: self.cache.clone(),
             seams: self.shown.clone(),
             wall_clock: self.wall_clock,
             document: target.document(),
-            component: made.bytes.clone(),
-            definitions,
+            code: PluginCode::Component(made.bytes.clone()),
+            definitions: definitions(&target)?,
             admitted: Mutex::default(),
         };
         if let Target::Component(_) = target {
@@ -236,79 +226,6 @@ impl TestSession {
         // What no fixture can fix is reported once.
         runner.admits().await?;
         Ok(runner)
-    }
-
-    /// Runs a fixture, and then with each of its writes failing.
-    async fn tried(&self, runner: &Runner, path: &Path) -> anyhow::Result<Case> {
-        let mut case = Case {
-            file: path.display().to_string(),
-            steps: 0,
-            failing_writes: 0,
-            chaos_runs: 0,
-            took_ms: 0,
-            failures: Vec::new(),
-            updated: false,
-            differs: false,
-        };
-        let text = text_of(path);
-        let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()));
-        let fixture = match text.and_then(|text| read(path, text, self.flags.update)) {
-            Ok(fixture) => fixture,
-            Err(message) => {
-                case.failures.push(failure(None, message));
-                return Ok(case);
-            }
-        };
-        case.steps = fixture.steps.len();
-        telemetry::take_buffered();
-        let outcomes = match runner.all(&fixture).await {
-            Ok(outcomes) => outcomes,
-            Err((step, message)) => {
-                case.failures.push(failure(Some(step), message));
-                return Ok(case);
-            }
-        };
-        let wrong = differing(&fixture, &outcomes);
-        let broken = |outcome: &compare::Outcome| matches!(outcome.answer, Answer::Broken(_));
-        if self.flags.update && !wrong.is_empty() && !outcomes.iter().any(broken) {
-            let failed = self.accept(&fixture, &outcomes).err();
-            case.failures = failed.into_iter().collect();
-            case.updated = case.failures.is_empty();
-        } else {
-            case.differs = !wrong.is_empty() && !outcomes.iter().any(broken);
-            case.failures = wrong;
-        }
-        if case.failures.is_empty() {
-            let (runs, wrong) = runner.failing(&fixture, &outcomes).await;
-            case.failing_writes = runs;
-            let wrong = wrong
-                .into_iter()
-                .map(|(step, message)| failure(Some(step), message));
-            case.failures = wrong.collect();
-        }
-        Ok(case)
-    }
-
-    /// Accepts what came of the calls, if all were made that are meant to be.
-    fn accept(&self, fixture: &Fixture, outcomes: &[compare::Outcome]) -> Result<(), Failure> {
-        missed(fixture, outcomes).map_err(|(step, message)| failure(Some(step), message))?;
-        let updated = self.update(fixture, outcomes);
-        updated.map_err(|error| failure(None, Chain(&*error).to_string()))
-    }
-
-    /// Writes what came of the calls into the fixture.
-    fn update(&self, fixture: &Fixture, outcomes: &[compare::Outcome]) -> anyhow::Result<()> {
-        let steps = fixture.steps.iter().zip(outcomes);
-        let thens: Vec<_> = steps
-            .map(|(step, outcome)| {
-                let got = outcome.then(&step.primary, step.then.as_ref(), true);
-                // What holds stays as it is written.
-                (step.then.as_ref() != Some(&got)).then_some(got)
-            })
-            .collect();
-        let text = updated(fixture, &thens).map_err(anyhow::Error::msg)?;
-        change_text(&fixture.path, &fixture.text, &text)
-            .with_context(|| format!("cannot write {}", fixture.path.display()))
     }
 
     /// The fixtures that are named, or the project's.
@@ -379,6 +296,98 @@ impl TestSession {
         let read = |path: PathBuf| Some((path.clone(), digest(text_of(&path).ok()?.as_bytes())));
         Ok((held, fixtures.into_iter().filter_map(read).collect()))
     }
+}
+
+impl Runner {
+    /// Runs a fixture, and then with each of its writes failing.
+    async fn tried(&self, path: &Path, updates: bool) -> Case {
+        let mut case = Case {
+            file: path.display().to_string(),
+            steps: 0,
+            failing_writes: 0,
+            chaos_runs: 0,
+            took_ms: 0,
+            failures: Vec::new(),
+            updated: false,
+            differs: false,
+        };
+        let text = text_of(path);
+        let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()));
+        let fixture = match text.and_then(|text| read(path, text, updates)) {
+            Ok(fixture) => fixture,
+            Err(message) => {
+                case.failures.push(failure(None, message));
+                return case;
+            }
+        };
+        case.steps = fixture.steps.len();
+        telemetry::take_buffered();
+        let outcomes = match self.all(&fixture).await {
+            Ok(outcomes) => outcomes,
+            Err((step, message)) => {
+                case.failures.push(failure(Some(step), message));
+                return case;
+            }
+        };
+        let wrong = differing(&fixture, &outcomes);
+        let broken = |outcome: &compare::Outcome| matches!(outcome.answer, Answer::Broken(_));
+        if updates && !wrong.is_empty() && !outcomes.iter().any(broken) {
+            let failed = accept(&fixture, &outcomes).err();
+            case.failures = failed.into_iter().collect();
+            case.updated = case.failures.is_empty();
+        } else {
+            case.differs = !wrong.is_empty() && !outcomes.iter().any(broken);
+            case.failures = wrong;
+        }
+        if case.failures.is_empty() {
+            let (runs, wrong) = self.failing(&fixture, &outcomes).await;
+            case.failing_writes = runs;
+            let wrong = wrong
+                .into_iter()
+                .map(|(step, message)| failure(Some(step), message));
+            case.failures = wrong.collect();
+        }
+        case
+    }
+}
+
+/// Accepts what came of the calls, if all were made that are meant to be.
+fn accept(fixture: &Fixture, outcomes: &[compare::Outcome]) -> Result<(), Failure> {
+    missed(fixture, outcomes).map_err(|(step, message)| failure(Some(step), message))?;
+    let updated = update(fixture, outcomes);
+    updated.map_err(|error| failure(None, Chain(&*error).to_string()))
+}
+
+/// Writes what came of the calls into the fixture.
+fn update(fixture: &Fixture, outcomes: &[compare::Outcome]) -> anyhow::Result<()> {
+    let steps = fixture.steps.iter().zip(outcomes);
+    let thens: Vec<_> = steps
+        .map(|(step, outcome)| {
+            let got = outcome.then(&step.primary, step.then.as_ref(), true);
+            // What holds stays as it is written.
+            (step.then.as_ref() != Some(&got)).then_some(got)
+        })
+        .collect();
+    let text = updated(fixture, &thens).map_err(anyhow::Error::msg)?;
+    change_text(&fixture.path, &fixture.text, &text)
+        .with_context(|| format!("cannot write {}", fixture.path.display()))
+}
+
+/// The kinds that a project defines.
+fn definitions(target: &Target) -> anyhow::Result<Vec<Value>> {
+    let mut definitions = Vec::new();
+    if let Target::Project(_) = target {
+        let held = target
+            .inputs()
+            .look()
+            .context("cannot look at the project's files")?;
+        for path in held.documents.keys() {
+            let text = text_of(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let all = objects(path, &text).map_err(anyhow::Error::msg)?;
+            definitions.extend(all.into_iter().filter_map(|wanted| wanted.definition()));
+        }
+    }
+    Ok(definitions)
 }
 
 fn millis(time: std::time::Duration) -> u64 {

@@ -10,12 +10,13 @@ use anyhow::{Context, bail};
 
 use super::Host;
 use super::next_version::parts;
-use super::version::Version;
+use super::version::{Version, reconciled};
 use crate::api::Resource;
 use crate::controller::Prepared;
 use crate::manifest::PluginDocument;
 use crate::object::Object;
 use crate::plugin::cluster::{AccessMeans, Call, CapturedWrite, ClusterAccess, Primary, WriteMode};
+use crate::plugin::native::NativeGuest;
 use crate::plugin::{
     Action, CallError, Called, Cancel, Description, HttpAccess, HttpRequests, Plugin, Progress,
     Request,
@@ -72,6 +73,38 @@ impl Host {
             Ok(version) => Ok(AdmittedVersion(version)),
             Err(refusal) => bail!(refusal.why),
         }
+    }
+
+    /// Admits a version that runs natively, and says of itself what `description` says: compares its needs with its
+    /// grants.
+    ///
+    /// # Errors
+    /// A host would refuse it.
+    pub fn admit_native(
+        &self,
+        candidate: Candidate,
+        description: Description,
+        guest: Arc<dyn NativeGuest>,
+    ) -> anyhow::Result<AdmittedVersion> {
+        let PluginDocument {
+            name,
+            config,
+            limits,
+            ..
+        } = &candidate.document;
+        let described = (description, guest);
+        let plugin = self.sandboxes.native(name, described, config, *limits);
+        self.metrics
+            .of(name)
+            .claims(reconciled(&plugin.description));
+        if let Err(refusal) = self.check_missing(&candidate.document, &plugin.description) {
+            bail!(refusal.why);
+        }
+        Ok(AdmittedVersion(Arc::new(Version {
+            digest: *plugin.digest(),
+            plugin: Arc::new(plugin),
+            candidate: Arc::new(candidate),
+        })))
     }
 
     /// Its controller, with all lists in and a closed queue: it makes a pass when it is asked to.

@@ -1,6 +1,7 @@
 //! What a plugin says about itself, checked: kinds, needs, declared fields.
 
 mod bounds;
+mod document;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,6 +15,7 @@ use crate::object::{Fields, finalizer_of, manager_of};
 use crate::selector::LabelSelector;
 use crate::text::clean;
 use crate::view::WatchSpec;
+pub use document::DescriptionDocument;
 
 /// A plugin's description, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]

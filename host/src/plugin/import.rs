@@ -87,38 +87,26 @@ pub enum Assumed {
     NothingForEach(&'static str),
 }
 
+/// Hands the types of all imports to the macro `with`, in the contract's order.
+macro_rules! every_import {
+    ($with:ident) => {
+        $with! {
+            Get List Select ListChildren Kinds UnchangedFor Apply ApplyStatus ApplySet Adopt Disown
+            Hold Release ReleaseMany Protect Create CreateMany CreateSubresource UpdateSubresource
+            PatchObject Delete DeleteMany DeleteAll Publish Fetch Recall Take
+        }
+    };
+}
+pub(super) use every_import;
+
+macro_rules! infos {
+    ($($import:ident)+) => { &[$($import::ABOUT),+] };
+}
+
 /// All imports, in the contract's order.
-pub const IMPORTS: [ImportInfo; 27] = [
-    Get::ABOUT,
-    List::ABOUT,
-    Select::ABOUT,
-    ListChildren::ABOUT,
-    Kinds::ABOUT,
-    UnchangedFor::ABOUT,
-    Apply::ABOUT,
-    ApplyStatus::ABOUT,
-    ApplySet::ABOUT,
-    Adopt::ABOUT,
-    Disown::ABOUT,
-    Hold::ABOUT,
-    Release::ABOUT,
-    ReleaseMany::ABOUT,
-    Protect::ABOUT,
-    Create::ABOUT,
-    CreateMany::ABOUT,
-    CreateSubresource::ABOUT,
-    UpdateSubresource::ABOUT,
-    PatchObject::ABOUT,
-    Delete::ABOUT,
-    DeleteMany::ABOUT,
-    DeleteAll::ABOUT,
-    Publish::ABOUT,
-    Fetch::ABOUT,
-    Recall::ABOUT,
-    Take::ABOUT,
-];
+pub const IMPORTS: &[ImportInfo] = every_import!(infos);
 
 /// What is known of the import with this name.
 pub(super) fn about(name: &str) -> Option<ImportInfo> {
-    IMPORTS.into_iter().find(|about| about.name == name)
+    IMPORTS.iter().copied().find(|about| about.name == name)
 }

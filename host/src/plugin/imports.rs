@@ -1,5 +1,6 @@
 //! The host's side of every import: checked against the end of the call, then handed on.
 
+mod by_name;
 mod cluster;
 mod hints;
 mod http;
@@ -20,6 +21,7 @@ use super::shares::Logged;
 use super::transcript::Arguments;
 use crate::spans;
 use crate::text::clean;
+pub(super) use by_name::by_name;
 use run::Run;
 
 /// The longest log message, and the most bytes of its fields together.

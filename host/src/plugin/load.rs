@@ -9,6 +9,7 @@ use super::admission::{self, Refused};
 use super::code_map::CompiledComponent;
 use super::compiler::CompileError;
 use super::executor::InlineBudget;
+use super::native::{GuestCode, NativeGuest};
 use super::outcome::GuestCall;
 use super::sandbox::ImportBackend;
 use super::{CallError, Cancel, Description, Guest, Plugin, Sandboxes};
@@ -62,7 +63,7 @@ impl Sandboxes {
             account: self.accounts.of(&name),
             name,
             digest,
-            image,
+            code: GuestCode::Compiled(image),
             config: config.into(),
             limits,
             trust: InlineBudget::default(),
@@ -86,6 +87,33 @@ impl Sandboxes {
             sandboxes: self.clone(),
             guest: Guest { share, ..guest },
         })
+    }
+
+    /// The plugin `name` that runs natively, and says of itself what `description` says.
+    pub fn native(
+        self: &Arc<Self>,
+        name: &str,
+        (description, guest): (Description, Arc<dyn NativeGuest>),
+        config: &str,
+        limits: Limits,
+    ) -> Plugin {
+        let name: Arc<str> = name.into();
+        Plugin {
+            name: name.clone(),
+            description,
+            sandboxes: self.clone(),
+            guest: Guest {
+                account: self.accounts.of(&name),
+                // There is no component, and its name is enough to tell it apart.
+                digest: digest(name.as_bytes()),
+                code: GuestCode::Native(guest),
+                config: config.into(),
+                limits,
+                trust: InlineBudget::default(),
+                share: Arc::new(self.shares.join(name.clone(), &limits)),
+                name,
+            },
+        }
     }
 
     /// Judges a component and makes its code ready to run.

@@ -1,5 +1,6 @@
 //! What came of a call: the guest's answer, or why there is none.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use wasmtime::component::Instance;
@@ -11,6 +12,7 @@ use super::bindings::{GOING, Plugin, PluginPre};
 use super::cancel::Stop;
 use super::cluster::Traffic;
 use super::limiter::Denied;
+use super::native::{self, NativeGuest};
 use super::redact::Redactor;
 use super::sandbox::SandboxState;
 use super::wasi::{OnlyWaits, Output};
@@ -243,17 +245,25 @@ pub(super) struct Report {
     traffic: Traffic,
 }
 
+/// A plugin's code, ready for a call.
+pub(super) enum ReadyCode {
+    /// To be instantiated.
+    Component(PluginPre<SandboxState>),
+    /// Somewhere else.
+    Native(Arc<dyn NativeGuest>),
+}
+
 /// Instantiates the plugin in `store` and asks it. The store ends with the call. What the guest says of a failure is
 /// redacted.
 pub(super) async fn ask(
-    pre: PluginPre<SandboxState>,
+    code: ReadyCode,
     (mut store, output): (Store<SandboxState>, Output),
     ask: GuestCall,
 ) -> Report {
     if let Some(object) = ask.object() {
         store.data().redactor.sees(object);
     }
-    let mut answer = exchange(&pre, &mut store, ask).await;
+    let mut answer = exchange(&code, &mut store, ask).await;
     let state = store.data();
     // Here, where its processor time is counted: the more a guest says, and the more Secrets it saw, the longer it takes.
     if let Ok(Err(failure)) = &mut answer {
@@ -275,10 +285,14 @@ pub(super) async fn ask(
 }
 
 async fn exchange(
-    pre: &PluginPre<SandboxState>,
+    code: &ReadyCode,
     store: &mut Store<SandboxState>,
     ask: GuestCall,
 ) -> wasmtime::Result<Result<GuestResult, Failure>> {
+    let pre = match code {
+        ReadyCode::Component(pre) => pre,
+        ReadyCode::Native(guest) => return native::call(&**guest, store.data_mut(), ask).await,
+    };
     let instance = pre.instance_pre().instantiate_async(&mut *store).await?;
     let exports = |store: &mut Store<SandboxState>| Plugin::new(store, &instance);
     Ok(match ask {

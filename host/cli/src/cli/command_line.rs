@@ -9,7 +9,7 @@ use windlass_host::telemetry::{Endpoint, LogFlags, LogSettings};
 use super::examples;
 use crate::apiserver::ApiServerFlags;
 use crate::dev::{DevFlags, RenderFlags};
-use crate::fixtures::TestFlags;
+use crate::fixtures::{FakeFlags, TestFlags};
 use crate::inspect::InspectFlags;
 use crate::project::{BuildFlags, DoctorFlags, GrantsFlags, NewFlags};
 use crate::replay::ReplayFlags;
@@ -54,11 +54,12 @@ pub(super) fn log_settings(log: &LogFlags, command: &Command) -> Result<LogSetti
     let usual = match command {
         // What a plugin does is told, and not logged as well.
         Command::Dev(_) => "error,windlass_host::hosting=off,windlass_host::controller=off",
-        Command::Test(_) => "warn,plugin=info",
+        Command::Test(_) | Command::Fake(_) => "warn,plugin=info",
         _ => "info",
     };
     let mut settings = log.settings(usual, command.traces()?);
-    settings.is_held_back = log.filter.is_none() && matches!(command, Command::Test(_));
+    let is_held_back = matches!(command, Command::Test(_) | Command::Fake(_));
+    settings.is_held_back = log.filter.is_none() && is_held_back;
     Ok(settings)
 }
 
@@ -75,6 +76,8 @@ pub enum Command {
     Grants(GrantsFlags),
     /// Run a project's fixtures on its component, and again with each write failing once
     Test(TestFlags),
+    /// Serve the cluster of `windlass test` on standard input and output, for the unit tests of an SDK
+    Fake(FakeFlags),
     /// Check whether this machine can build and run plugins, and list what is missing
     Doctor(DoctorFlags),
     /// Print what a plugin would write for objects, and write nothing

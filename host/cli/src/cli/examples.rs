@@ -3,7 +3,7 @@
 use windlass_host::cli::{EXAMPLES as OF_THE_HOST, Example};
 
 /// Examples of this program's own commands.
-const EXAMPLES: [Example; 13] = [
+const EXAMPLES: [Example; 14] = [
     (
         "windlass",
         "# Create a plugin and run it, without a cluster
@@ -53,6 +53,11 @@ windlass grants
 
 # Add it to plugin.yaml
 windlass grants --write",
+    ),
+    (
+        "fake",
+        "# An SDK starts it. One line is one message; the first one names the protocol
+echo '{\"protocol\": \"windlass.dev/fake/v1\"}' | windlass fake",
     ),
     (
         "test",
