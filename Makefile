@@ -148,6 +148,7 @@ screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page 
 # MUTATIONS holds flags of `contract mutations`, such as --seed 7 --runs 500 Ingress.
 .PHONY: test-fast test test-embedded contract contract-crds contract-mutations mutants kube-rs-suite suites
 test-fast: toolchain $(NPM) ## Run the tests that need no Go
+	@cargo build --quiet --workspace --bin windlass --bin demo
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
 test: toolchain go demo-built chromium $(NPM) ## Run all tests, on a real control plane and on the embedded API server
 	@NODE_SUITES=tests/page-js EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \

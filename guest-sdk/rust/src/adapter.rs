@@ -180,7 +180,7 @@ impl<K: GoingReconcilers> going::Guest for GoingAdapter<K> {
 }
 
 /// What `K` says about itself.
-fn describe<K: Reconcilers>(name: &str, version: &str) -> wit::Description {
+pub(crate) fn describe<K: Reconcilers>(name: &str, version: &str) -> wit::Description {
     let mut description = wit::Description {
         name: name.to_owned(),
         version: version.to_owned(),

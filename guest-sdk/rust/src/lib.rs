@@ -42,7 +42,7 @@
 //! recursion or a large array on the stack traps, and the host says that the stack may have overflowed. Use the heap,
 //! or raise the number.
 //!
-//! With the feature `testing`, `testing::FakeCluster` stands in for the cluster in plain
+//! With the feature `testing`, `testing::FakeCluster` plays the cluster in plain
 //! `cargo test`.
 
 mod adapter;

@@ -111,24 +111,6 @@ impl Needs {
     pub(crate) fn into_rules(self) -> impl Iterator<Item = Rule> {
         self.needs.into_iter().map(|need| need.rule)
     }
-
-    /// Whether one rule covers `verb` for this kind, or for its subresource, and this name.
-    #[cfg(feature = "testing")]
-    pub(crate) fn cover(&self, verb: &str, target: &crate::ObjectRef, subresource: &str) -> bool {
-        let has = |list: &[String], word: &str| list.iter().any(|one| one == word || one == "*");
-        let group = group(&target.api_version);
-        let of_group = |need: &&Need| has(&need.rule.api_groups, group);
-        let named = |need: &&Need| need.kind.as_deref() == Some(target.kind.as_str());
-        let resource = match self.needs.iter().filter(of_group).find(named) {
-            Some(need) => need.rule.resources.concat(),
-            None => plural(&target.kind),
-        };
-        self.needs.iter().filter(of_group).any(|Need { rule, .. }| {
-            has(&rule.resources, &(resource.clone() + subresource))
-                && has(&rule.verbs, verb)
-                && (rule.resource_names.is_empty() || has(&rule.resource_names, &target.name))
-        })
-    }
 }
 
 impl From<Rule> for Needs {

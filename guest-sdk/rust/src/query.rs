@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// Names one object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ObjectRef {
     /// `apps/v1`, or `v1` for the core group.
     pub api_version: String,
@@ -48,7 +50,8 @@ impl fmt::Display for ObjectRef {
 }
 
 /// Where a read is answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Consistency {
     /// From the host's store if the plugin has `watch`. The read is tracked.
     #[default]
@@ -58,7 +61,8 @@ pub enum Consistency {
 }
 
 /// Which objects to list: all of a kind, narrowed by the methods.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ListQuery {
     /// `apps/v1`, or `v1` for the core group.
     pub api_version: String,
@@ -127,7 +131,8 @@ impl ListQuery {
 }
 
 /// Whose children to list, and which part of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ChildrenQuery {
     /// `apps/v1`, or `v1` for the core group.
     pub api_version: String,
@@ -186,7 +191,8 @@ impl ChildrenQuery {
 }
 
 /// How an object is adopted. The default is by the primary, without a finalizer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Adoption {
     /// An object that the primary controls, which is to be the owner. None is the primary.
     pub owner: Option<ObjectRef>,
@@ -195,7 +201,8 @@ pub struct Adoption {
 }
 
 /// Conditions and options of a delete. The default is right for most deletes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DeleteOptions {
     /// Only the object with this UID. None means the object that this call read.
     pub uid: Option<String>,
@@ -239,7 +246,8 @@ pub enum Patch {
 }
 
 /// What happens to the objects that the deleted one owns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Propagation {
     /// They are deleted after it.
     Background,

@@ -1,39 +1,25 @@
 //! A cluster in memory, and fixture files that run on it, for plain `cargo test`.
 //!
-//! [`FakeCluster`] keeps objects and does what an API server does with them: server-side apply,
-//! status, UIDs, generations, preconditions. [`FakeCluster::reconcile`] makes one pass with it and
-//! checks what the host would check: needs, owner references, finalizers. [`Fixture`] is a file
-//! that says what such a pass must do; the host runs the same files through the real sandbox.
+//! The command `windlass` plays the cluster: this module starts `windlass fake`, which has the API server and the host of
+//! `windlass test`. So a pass on a [`FakeCluster`] does what it does in a cluster: schemas and defaults, grants, owner
+//! references, finalizers, sets and HTTP rules are the same. Only the plugin itself runs here, where a debugger works.
 //!
-//! It has no schemas and defaults, no admission, no RBAC, no conversion between versions of a group, and no garbage
-//! collection. Lists merge by key only under the field names that Kubernetes uses for it (`containers`, `env`,
-//! `conditions`, ...). Other lists are replaced as a whole. An edit by somebody else owns nothing. A field of two
-//! managers stays when one of them drops it.
+//! - In a project, the grants and the name are those of `plugin.yaml`, and the kinds those of the folder. Without a
+//!   `plugin.yaml`, the plugin may do what it needs, is called `plugin`, and its own kinds have no schema.
+//! - `WINDLASS` names the command; without it, it is the `windlass` of `PATH`.
+//! - No controller runs on the cluster: a deleted object's dependents stay, and a Deployment gets no pods.
 
-mod bulk;
 mod call;
-mod check;
-mod fields;
-mod fixture;
-mod others;
-mod owners;
-mod parts;
+mod description;
+mod fake_cluster;
+mod fetch;
+mod fixtures;
 mod pass;
-mod patch;
-mod requests;
-mod runner;
-mod select;
-mod set;
-mod store;
-mod stored;
+mod process;
 #[cfg(test)]
 mod tests;
-mod wait;
-mod write;
-mod yaml;
 
-pub use fixture::{Answer, Fixture, FixtureError, Given, Outcome, Step, Then, When, Wrote};
-pub use pass::Pass;
-pub use runner::run_dir;
-pub use store::FakeCluster;
-pub use write::{Verb, Write};
+pub use fake_cluster::FakeCluster;
+pub use fixtures::run_dir;
+pub use pass::{Answer, Pass, Verb, Write};
+pub use process::FakeError;

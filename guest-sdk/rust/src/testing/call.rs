@@ -1,160 +1,217 @@
-//! The cluster as one call sees it: what the host checks before it asks the API server.
+//! A call of a reconciler, whose imports go to the process that plays the cluster.
 
-use std::cell::{Cell, RefCell};
-use std::time::Duration;
+use std::cell::RefCell;
 
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::bulk::in_batches;
-use super::parts::{name_of, text};
-use super::store::FakeCluster;
+use super::pass::{Answer, Pass, Write};
+use super::process::{Called, FakeError, Process, RecordedError, Reply};
+use crate::answer::{Action, Failure, Progress};
 use crate::cluster::Cluster;
-use crate::failed::{Code, Context, Error, SetError};
+use crate::failed::{Code, Context, Error, Refused, SetError, SetFailure, Status};
 use crate::fetch::{FetchError, FetchOptions, FetchRequest, FetchResponse};
 use crate::host::title;
-use crate::needs::Needs;
 use crate::query::{
-    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Served,
+    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch,
 };
-use crate::report::{Event, Level, Metric};
+use crate::reconciler::Reconciler;
+use crate::report::{Event, Level, Metric, Severity};
 
-/// One call for one primary, on a [`FakeCluster`].
-pub(super) struct Call<'a> {
-    pub(super) cluster: RefCell<&'a mut FakeCluster>,
-    pub(super) primary: ObjectRef,
-    pub(super) uid: String,
-    /// Whether the call has applied its set.
-    pub(super) set_applied: Cell<bool>,
-    needs: Needs,
-    events: RefCell<Vec<Event>>,
-    logs: RefCell<Vec<String>>,
-    metrics: RefCell<Vec<Metric>>,
-    requests: RefCell<Vec<FetchRequest>>,
-    wake_at: RefCell<Option<String>>,
-    kept: RefCell<Option<Vec<u8>>>,
+/// What a plugin told people in its calls.
+#[derive(Default)]
+pub(super) struct Told {
+    events: Vec<Event>,
+    logs: Vec<String>,
+    metrics: Vec<Metric>,
+    requests: Vec<FetchRequest>,
 }
 
-/// The host drops a larger one.
-const LARGEST_HINT: usize = 16 << 10;
+impl Told {
+    /// The pass of which `outcome` came.
+    pub(super) fn pass(self, outcome: Value) -> Result<Pass, FakeError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Outcome {
+            answer: Answer,
+            wake_at: Option<String>,
+            writes: Vec<Write>,
+            log: String,
+        }
+        let outcome: Outcome =
+            serde_json::from_value(outcome).map_err(|error| FakeError(error.to_string()))?;
+        Ok(Pass {
+            answer: outcome.answer,
+            wake_at: outcome.wake_at,
+            writes: outcome.writes,
+            events: self.events,
+            logs: self.logs,
+            metrics: self.metrics,
+            requests: self.requests,
+            host_log: outcome.log,
+        })
+    }
+}
 
-impl<'a> Call<'a> {
-    /// Begins a call for `primary`, of which the UID is `uid`, by a plugin with these `needs`.
-    pub(super) fn new(
-        cluster: &'a mut FakeCluster,
-        primary: ObjectRef,
-        uid: String,
-        needs: Needs,
-    ) -> Self {
-        Self {
-            cluster: RefCell::new(cluster),
-            primary,
-            uid,
-            set_applied: Cell::new(false),
-            needs,
-            events: RefCell::default(),
-            logs: RefCell::default(),
-            metrics: RefCell::default(),
-            requests: RefCell::default(),
-            wake_at: RefCell::default(),
-            kept: RefCell::default(),
+/// Says `message`, and has `reconciler` answer the calls that follow, until it is done.
+pub(super) fn answered<R: Reconciler>(
+    process: &mut Process,
+    reconciler: &R,
+    message: &Value,
+) -> Result<(Value, Told), FakeError> {
+    let mut told = Told::default();
+    let mut reply = process.exchange(message)?;
+    loop {
+        match reply {
+            Reply::Ok(value) => return Ok((value, told)),
+            Reply::Error(why) => return Err(FakeError(why)),
+            Reply::Errors(_) => return Err(FakeError("no import was called".to_owned())),
+            Reply::Call(called) => {
+                let call = Call {
+                    process: RefCell::new(process),
+                    told: RefCell::new(&mut told),
+                    called,
+                };
+                let returned = call.make(reconciler);
+                reply = process.exchange(&json!({ "returned": returned }))?;
+            }
         }
     }
+}
 
-    /// When the plugin wants to be called again, if it said so.
-    pub(super) fn wake_time(&self) -> Option<String> {
-        self.wake_at.borrow().clone()
-    }
+/// One call.
+struct Call<'a> {
+    process: RefCell<&'a mut Process>,
+    told: RefCell<&'a mut Told>,
+    called: Called,
+}
 
-    /// The HTTP requests that were sent.
-    pub(super) fn requests(&self) -> Vec<FetchRequest> {
-        self.requests.borrow().clone()
-    }
-
-    /// What was told during the call.
-    pub(super) fn told(self) -> (Vec<Event>, Vec<String>, Vec<Metric>) {
-        (
-            self.events.into_inner(),
-            self.logs.into_inner(),
-            self.metrics.into_inner(),
-        )
-    }
-
-    pub(super) fn may(
-        &self,
-        verbs: &[&str],
-        target: &ObjectRef,
-        subresource: &str,
-    ) -> Result<(), Code> {
-        let may = |verb: &&str| self.needs.cover(verb, target, subresource);
-        if verbs.iter().all(may) {
-            Ok(())
-        } else {
-            Err(Code::Denied)
-        }
-    }
-
-    /// Whether `object` names the primary as its owner; an error if it names anything else, or
-    /// finalizers.
-    pub(super) fn owned(&self, object: &Value) -> Result<bool, Code> {
-        let list = |pointer| {
-            object
-                .pointer(pointer)
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
+impl Call<'_> {
+    /// Calls `reconciler`; what it answers.
+    fn make<R: Reconciler>(&self, reconciler: &R) -> Value {
+        let object = self.called.object.clone();
+        let made = || -> Result<Value, Failure> {
+            let object = serde_json::from_value(object)?;
+            if self.called.function == "reconcile" {
+                return Ok(match reconciler.reconcile(&object, self)? {
+                    Action::AwaitChange => json!("awaitChange"),
+                    Action::RequeueAfter(wait) => json!({ "requeueAfter": wait.as_millis() }),
+                });
+            }
+            let Some(finalize) = R::FINALIZE else {
+                return Ok(json!("done"));
+            };
+            Ok(match finalize(reconciler, &object, self)? {
+                Progress::Done => json!("done"),
+                Progress::Pending(wait) => json!({ "pending": wait.as_millis() }),
+            })
         };
-        if list("/metadata/finalizers").next().is_some() {
-            return Err(Code::Denied);
-        }
-        let mut owned = false;
-        for owner in list("/metadata/ownerReferences") {
-            if text(owner, "/uid") != Some(&self.uid) {
-                return Err(Code::Denied);
-            }
-            owned = true;
-        }
-        Ok(owned)
+        made().unwrap_or_else(|failure| match failure {
+            Failure::Transient(text) => json!({ "transient": text }),
+            Failure::Terminal(text) => json!({ "terminal": text }),
+        })
     }
 
-    /// The primary is the same and stays.
-    pub(super) fn check_alive(&self) -> Result<(), Code> {
-        match self.cluster.borrow().get(&self.primary) {
-            Ok(primary)
-                if text(&primary, "/metadata/uid") == Some(&self.uid)
-                    && primary.pointer("/metadata/deletionTimestamp").is_none() =>
-            {
-                Ok(())
-            }
-            _ => Err(Code::Gone),
+    fn exchange(&self, message: &Value) -> Result<Value, Vec<RecordedError>> {
+        let other = |text: String| {
+            vec![RecordedError {
+                code: "other".to_owned(),
+                text,
+                ..RecordedError::default()
+            }]
+        };
+        match self.process.borrow_mut().exchange(message) {
+            Ok(Reply::Ok(value)) => Ok(value),
+            Ok(Reply::Errors(errors)) => Err(errors),
+            Ok(Reply::Error(why)) => Err(other(why)),
+            Ok(Reply::Call(_)) => Err(other("another call began".to_owned())),
+            Err(error) => Err(other(error.to_string())),
         }
     }
 
-    /// Field managers are as the host's: apart for each primary where objects may be shared.
-    pub(super) fn manager(&self, owned: bool) -> String {
-        match self.uid.get(..8) {
-            Some(uid) if !owned => format!("windlass/plugin/{uid}"),
-            _ => "windlass/plugin".to_owned(),
-        }
+    /// Calls the import `name`.
+    fn import(&self, name: &str, arguments: &Value) -> Result<Value, Vec<RecordedError>> {
+        self.exchange(&json!({ "import": { "name": name, "arguments": arguments } }))
     }
 
-    fn try_apply(&self, object: &Value) -> Result<Value, Code> {
-        let target = name_of(object)?;
-        self.may(&["create", "patch"], &target, "")?;
-        let owned = self.owned(object)?;
-        if owned {
-            self.check_alive()?;
-        }
-        self.cluster
-            .borrow_mut()
-            .apply(&self.manager(owned), object)
+    /// Calls the import `name`, which has one answer.
+    fn one<T: DeserializeOwned>(&self, name: &str, arguments: &Value) -> Result<T, Refused> {
+        let answer = self.import(name, arguments);
+        typed(answer.map_err(|errors| refused(errors.into_iter().next()))?)
     }
 
-    fn try_apply_status(&self, object: &Value) -> Result<Value, Code> {
-        let target = name_of(object)?;
-        self.may(&["patch"], &target, "/status")?;
-        let manager = self.manager(target == self.primary);
-        self.cluster.borrow_mut().apply_status(&manager, object)
+    /// Calls the import `name`, which has an answer for each object that was tried.
+    fn many<T: DeserializeOwned, G>(
+        &self,
+        name: &str,
+        arguments: &Value,
+        given: &[G],
+        call: impl Fn(&G) -> String,
+    ) -> Vec<Result<T, Error>> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        enum Item {
+            Ok(Value),
+            Error(RecordedError),
+        }
+        let answer = self.import(name, arguments);
+        let answer = answer.map_err(|errors| refused(errors.into_iter().next()));
+        let items: Vec<Item> = match answer.and_then(typed) {
+            Ok(items) => items,
+            Err(refused) => return vec![Err(refused).doing(|| name.to_owned())],
+        };
+        let items = items.into_iter().zip(given);
+        items
+            .map(|(item, given)| {
+                let answer = match item {
+                    Item::Ok(value) => typed(value),
+                    Item::Error(error) => Err(refused(Some(error))),
+                };
+                answer.doing(|| call(given))
+            })
+            .collect()
     }
+}
+
+/// An answer as `T`.
+fn typed<T: DeserializeOwned>(answer: Value) -> Result<T, Refused> {
+    serde_json::from_value(answer).map_err(|error| Code::Other(error.to_string()).into())
+}
+
+/// What a recorded error says.
+fn refused(error: Option<RecordedError>) -> Refused {
+    let RecordedError {
+        code, text, status, ..
+    } = error.unwrap_or_default();
+    let code = match &*code {
+        "not-found" => return Code::NotFound.into(),
+        "gone" => return Code::Gone.into(),
+        "unavailable" => return Code::Unavailable.into(),
+        "denied" => Code::Denied,
+        "conflict" => Code::Conflict,
+        "invalid" => Code::Invalid(text.clone()),
+        _ => Code::Other(text.clone()),
+    };
+    let status = Status {
+        code: status.code,
+        reason: status.reason,
+        message: text,
+        causes: status.causes,
+    };
+    Refused {
+        code,
+        status: Some(Box::new(status)),
+    }
+}
+
+/// `fields` with the field `name` beside them.
+fn with(name: &str, value: &impl Serialize, fields: &impl Serialize) -> Value {
+    let mut fields = json!(fields);
+    if let Value::Object(fields) = &mut fields {
+        fields.insert(name.to_owned(), json!(value));
+    }
+    fields
 }
 
 impl Cluster for Call<'_> {
@@ -162,49 +219,26 @@ impl Cluster for Call<'_> {
         &self,
         target: &ObjectRef,
         subresource: Option<&str>,
-        _: Consistency,
+        consistency: Consistency,
     ) -> Result<Value, Error> {
-        let below = subresource
-            .map(|name| format!("/{name}"))
-            .unwrap_or_default();
-        self.may(&["get"], target, &below)
-            .and_then(|()| match subresource {
-                None => self.cluster.borrow().get(target),
-                Some(_) => Err(Code::Other("FakeCluster has no subresources".into())),
-            })
-            .doing(|| format!("get {target}"))
+        let given =
+            json!({ "target": target, "subresource": subresource, "consistency": consistency });
+        self.one("get", &given).doing(|| format!("get {target}"))
     }
 
     fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error> {
-        let any = ObjectRef::cluster_scoped(&query.api_version, &query.kind, "");
-        self.may(&["list"], &any, "")
-            .and_then(|()| self.cluster.borrow().list(query))
+        self.one("list", &json!(query))
             .doing(|| format!("list {}", query.kind))
     }
 
     fn select(&self, query: &ListQuery, paths: &[&str]) -> Result<Vec<Vec<Value>>, Error> {
-        self.try_select(query, paths)
+        self.one("select", &json!({ "query": query, "paths": paths }))
             .doing(|| format!("select fields of {}", query.kind))
     }
 
     fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error> {
-        self.try_list_children(query)
+        self.one("list-children", &json!(query))
             .doing(|| format!("list children of kind {}", query.kind))
-    }
-
-    fn kinds(&self) -> Result<Vec<Served>, Error> {
-        Err(Code::Other(
-            "FakeCluster does not know which kinds are served".into(),
-        ))
-        .doing(|| "list the kinds that are served".to_owned())
-    }
-
-    /// Each call is the first one that sees it.
-    fn unchanged_for(&self, target: &ObjectRef) -> Result<Duration, Error> {
-        self.may(&["watch"], target, "")
-            .and_then(|()| self.cluster.borrow().get(target))
-            .map(|_| Duration::ZERO)
-            .doing(|| format!("look since when {target} is unchanged"))
     }
 
     fn adopt_json(
@@ -213,7 +247,8 @@ impl Cluster for Call<'_> {
         uid: &str,
         adoption: &Adoption,
     ) -> Result<Value, Error> {
-        self.try_adopt(target, uid, adoption)
+        let given = with("target", target, &with("uid", &uid, adoption));
+        self.one("adopt", &given)
             .doing(|| format!("adopt {target}"))
     }
 
@@ -224,17 +259,20 @@ impl Cluster for Call<'_> {
         owners: &[String],
         finalizer: Option<&str>,
     ) -> Result<(), Error> {
-        self.try_disown(target, uid, owners, finalizer)
+        let given =
+            json!({ "target": target, "uid": uid, "owners": owners, "finalizer": finalizer });
+        self.one("disown", &given)
             .doing(|| format!("disown {target}"))
     }
 
     fn hold(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<Value, Error> {
-        self.try_hold(target, uid, finalizer)
-            .doing(|| format!("hold {target}"))
+        let given = json!({ "target": target, "uid": uid, "finalizer": finalizer });
+        self.one("hold", &given).doing(|| format!("hold {target}"))
     }
 
     fn release(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<(), Error> {
-        self.try_release(target, uid, finalizer)
+        let given = json!({ "target": target, "uid": uid, "finalizer": finalizer });
+        self.one("release", &given)
             .doing(|| format!("release {target}"))
     }
 
@@ -243,68 +281,70 @@ impl Cluster for Call<'_> {
         targets: &[(ObjectRef, String)],
         finalizer: &str,
     ) -> Vec<Result<(), Error>> {
-        let release = |(target, uid): &(ObjectRef, String)| self.release(target, uid, finalizer);
-        in_batches(targets, "release objects", release, |_| true)
+        let all = targets
+            .iter()
+            .map(|(target, uid)| json!({ "target": target, "uid": uid }));
+        let given = json!({ "targets": all.collect::<Vec<_>>(), "finalizer": finalizer });
+        let call = |(target, _): &(ObjectRef, String)| format!("release {target}");
+        self.many("release-many", &given, targets, call)
     }
 
     fn protect(&self) -> Result<(), Error> {
-        self.try_protect()
+        self.one("protect", &json!({}))
             .doing(|| "protect the primary".to_owned())
     }
 
     fn apply_json(&self, object: &Value) -> Result<Value, Error> {
-        self.try_apply(object)
+        self.one("apply", &json!({ "object": object }))
             .doing(|| format!("apply {}", title(object)))
     }
 
     fn apply_status_json(&self, object: &Value) -> Result<Value, Error> {
-        let target = name_of(object);
-        let undeclared = |target: &ObjectRef| {
-            *target == self.primary && self.may(&["patch"], target, "/status").is_err()
-        };
-        let why = if target.as_ref().is_ok_and(undeclared) {
-            " (WRITES_STATUS of the reconciler is not true)"
-        } else {
-            ""
-        };
-        self.try_apply_status(object)
-            .doing(|| format!("apply the status of {}{why}", title(object)))
+        self.one("apply-status", &json!({ "object": object }))
+            .doing(|| format!("apply the status of {}", title(object)))
     }
 
     fn apply_set_json(&self, children: &[Value]) -> Result<Vec<Value>, SetError> {
-        self.try_apply_set(children)
+        let failure = |failed: RecordedError| {
+            let index = failed.index;
+            let call = match index.and_then(|index| children.get(index)) {
+                Some(child) => format!("apply {}", title(child)),
+                None => "apply the set".to_owned(),
+            };
+            let Refused { code, status } = refused(Some(failed));
+            let error = Error {
+                status,
+                ..Error::new(call, code)
+            };
+            SetFailure { index, error }
+        };
+        let kept = self.import("apply-set", &json!({ "children": children }));
+        let kept = kept.map_err(|errors| SetError {
+            failures: errors.into_iter().map(failure).collect(),
+        })?;
+        let kept = typed(kept).doing(|| "apply a set".to_owned());
+        kept.map_err(SetError::whole)
     }
 
     fn create_json(&self, object: &Value) -> Result<Value, Error> {
-        self.try_create(object)
+        self.one("create", &json!({ "object": object }))
             .doing(|| format!("create {}", title(object)))
     }
 
     fn create_many_json(&self, objects: &[Value]) -> Vec<Result<Value, Error>> {
-        let create = |object: &Value| self.create_json(object);
-        in_batches(objects, "create objects", create, |_| true)
+        let call = |object: &Value| format!("create {}", title(object));
+        self.many("create-many", &json!({ "objects": objects }), objects, call)
     }
 
     fn create_subresource_json(
         &self,
         parent: &ObjectRef,
         subresource: &str,
-        _: &Value,
+        object: &Value,
     ) -> Result<Value, Error> {
-        self.may(&["create"], parent, &format!("/{subresource}"))
-            .and_then(|()| Err(Code::Other("FakeCluster has no subresources".into())))
+        let given = json!({ "parent": parent, "subresource": subresource, "object": object });
+        self.one("create-subresource", &given)
             .doing(|| format!("post to {subresource} of {parent}"))
-    }
-
-    fn update_subresource_json(
-        &self,
-        target: &ObjectRef,
-        subresource: &str,
-        _: &Value,
-    ) -> Result<Value, Error> {
-        self.may(&["update"], target, &format!("/{subresource}"))
-            .and_then(|()| Err(Code::Other("FakeCluster has no subresources".into())))
-            .doing(|| format!("update {subresource} of {target}"))
     }
 
     fn patch_json(
@@ -313,67 +353,52 @@ impl Cluster for Call<'_> {
         subresource: Option<&str>,
         patch: &Patch,
     ) -> Result<Value, Error> {
-        self.try_patch(target, subresource, patch)
+        let (form, patch) = match patch {
+            Patch::Json(operations) => ("json", operations),
+            Patch::Merge(fields) => ("merge", fields),
+        };
+        let given = json!({
+            "target": target, "subresource": subresource, "patchType": form, "patch": patch,
+        });
+        self.one("patch", &given)
             .doing(|| format!("patch {target}"))
     }
 
     fn delete_with(&self, target: &ObjectRef, options: &DeleteOptions) -> Result<(), Error> {
-        self.may(&["delete"], target, "")
-            .and_then(|()| self.cluster.borrow_mut().delete(target, options))
+        self.one("delete", &with("target", target, options))
             .doing(|| format!("delete {target}"))
     }
 
     fn delete_many_with(&self, targets: &[(ObjectRef, DeleteOptions)]) -> Vec<Result<(), Error>> {
-        let delete =
-            |(target, options): &(ObjectRef, DeleteOptions)| self.delete_with(target, options);
-        let stops = |error: &Error| !error.is_not_found();
-        in_batches(targets, "delete objects", delete, stops)
-    }
-
-    fn delete_all_with(&self, query: &ListQuery, options: &DeleteOptions) -> Result<(), Error> {
-        let any = ObjectRef::cluster_scoped(&query.api_version, &query.kind, "");
-        let delete_all = || {
-            let matching = self.cluster.borrow().list(query)?;
-            for object in &matching {
-                let target = name_of(object)?;
-                self.cluster.borrow_mut().delete(&target, options)?;
-            }
-            Ok(())
-        };
-        self.may(&["deletecollection"], &any, "")
-            .and_then(|()| delete_all())
-            .doing(|| format!("delete all {}", query.kind))
+        let all = targets
+            .iter()
+            .map(|(target, options)| with("target", target, options));
+        let given = json!({ "targets": all.collect::<Vec<_>>() });
+        let call = |(target, _): &(ObjectRef, DeleteOptions)| format!("delete {target}");
+        self.many("delete-many", &given, targets, call)
     }
 
     fn fetch_with(
         &self,
         request: &FetchRequest,
-        _: &FetchOptions,
+        options: &FetchOptions,
     ) -> Result<FetchResponse, FetchError> {
-        self.requests.borrow_mut().push(request.clone());
-        let server = self.cluster.borrow().server.clone();
-        server.answer(request)
-    }
-
-    /// Each call is the first one, or the host has forgotten what an earlier one kept.
-    fn recall(&self) -> Option<Vec<u8>> {
-        let kept = self.kept.borrow().clone();
-        kept.filter(|kept| !kept.is_empty())
-    }
-
-    fn keep(&self, what: &[u8]) {
-        if what.len() <= LARGEST_HINT {
-            *self.kept.borrow_mut() = Some(what.to_vec());
-        }
-    }
-
-    /// There is a token.
-    fn take_token(&self, _: &str, _: u32, _: u32) -> Option<Duration> {
-        None
+        self.told.borrow_mut().requests.push(request.clone());
+        super::fetch::sent(request, options, |given| self.import("fetch", given))
     }
 
     fn event(&self, event: Event) {
-        self.events.borrow_mut().push(event);
+        let severity = match event.severity {
+            Severity::Normal => "normal",
+            Severity::Warning => "warning",
+        };
+        let given = json!({
+            "regarding": event.regarding, "related": event.related, "severity": severity,
+            "reason": event.reason, "action": event.action, "note": event.note,
+        });
+        // What is wrong with an Event the host logs, and the plugin goes on.
+        let _ = self.import("publish", &given);
+        self.told.borrow_mut().events.push(event);
     }
 
     fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]) {
@@ -381,32 +406,28 @@ impl Cluster for Call<'_> {
             .iter()
             .map(|(key, value)| format!(" {key}={value}"))
             .collect();
-        self.logs
-            .borrow_mut()
-            .push(format!("{level:?}: {message}{fields}"));
+        let line = format!("{level:?}: {message}{fields}");
+        self.told.borrow_mut().logs.push(line);
     }
 
     fn metric(&self, metric: &Metric) {
-        self.metrics.borrow_mut().push(metric.clone());
+        self.told.borrow_mut().metrics.push(metric.clone());
     }
 
     fn config_json(&self) -> Value {
-        self.cluster.borrow().config.clone()
+        self.called.config.clone()
     }
 
     fn now(&self) -> String {
-        self.cluster.borrow().clock.clone()
+        self.called.now.clone()
     }
 
     fn wake_at(&self, time: &str) {
-        let mut held = self.wake_at.borrow_mut();
-        // Times in UTC of the same form are in the order of their texts.
-        if held.as_deref().is_none_or(|held| time < held) {
-            *held = Some(time.to_owned());
-        }
+        // What is not a time the host logs, and the plugin goes on.
+        let _ = self.exchange(&json!({ "wakeAt": time }));
     }
 
     fn attempt(&self) -> u32 {
-        self.cluster.borrow().attempt
+        self.called.attempt
     }
 }

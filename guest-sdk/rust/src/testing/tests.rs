@@ -1,173 +1,16 @@
-//! What a fake cluster promises, as tests.
+//! What passes on a fake cluster do.
 
-mod writes;
+mod imports;
+
+use std::fs;
 
 use serde_json::{Value, json};
 
-use super::fixture::Step;
 use super::{Answer, FakeCluster, Verb, run_dir};
 use crate::{
-    Action, Cluster, Code, DeleteOptions, Failure, Finalize, ListQuery, Manifest, Needs, Object,
-    ObjectRef, Progress, Reconciler, manage,
+    Action, Cluster, Failure, Finalize, Manifest, Needs, Object, ObjectRef, Progress, Reconciler,
+    manage,
 };
-
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "it is built where it is handed in"
-)]
-fn map(name: &str, data: Value) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": { "name": name, "namespace": "default" }, "data": data,
-    })
-}
-
-fn named(name: &str) -> ObjectRef {
-    ObjectRef::new("v1", "ConfigMap", "default", name)
-}
-
-#[test]
-fn an_apply_creates_changes_and_takes_back_its_own() {
-    let mut cluster = FakeCluster::new();
-    let made = cluster
-        .apply("a", &map("m", json!({ "x": "1", "y": "2" })))
-        .unwrap();
-    assert!(made["metadata"]["uid"].is_string() && made["metadata"]["resourceVersion"].is_string());
-    cluster
-        .apply("b", &map("m", json!({ "y": "2", "z": "3" })))
-        .unwrap();
-    cluster
-        .edit(
-            "ConfigMap/default/m",
-            &json!({ "data": { "hand": "made" } }),
-        )
-        .unwrap();
-    let now = cluster.apply("a", &map("m", json!({ "w": "4" }))).unwrap();
-    assert_eq!(
-        now["data"],
-        json!({ "w": "4", "y": "2", "z": "3", "hand": "made" })
-    );
-    assert_eq!(now["metadata"]["uid"], made["metadata"]["uid"]);
-}
-
-#[test]
-fn an_apply_that_changes_nothing_is_not_a_write() {
-    let mut cluster = FakeCluster::new();
-    for _ in 0..3 {
-        cluster.apply("a", &map("m", json!({ "x": "1" }))).unwrap();
-    }
-    assert_eq!(cluster.writes().len(), 1);
-    cluster
-        .edit("ConfigMap/default/m", &json!({ "data": { "x": "9" } }))
-        .unwrap();
-    cluster.apply("a", &map("m", json!({ "x": "1" }))).unwrap();
-    assert_eq!(cluster.take_writes().len(), 2);
-    assert_eq!(cluster.get(&named("m")).unwrap()["data"]["x"], "1");
-}
-
-#[test]
-fn generations_count_changes_of_the_spec_only() {
-    let mut cluster = FakeCluster::new();
-    let with = |replicas, label| {
-        json!({
-            "apiVersion": "apps/v1", "kind": "Deployment", "spec": { "replicas": replicas },
-            "metadata": { "name": "d", "namespace": "default", "labels": { "l": label } },
-        })
-    };
-    let mut generation =
-        |object: &Value| cluster.apply("a", object).unwrap()["metadata"]["generation"].clone();
-    assert_eq!(generation(&with(1, "x")), 1);
-    assert_eq!(generation(&with(1, "y")), 1);
-    assert_eq!(generation(&with(2, "y")), 2);
-}
-
-#[test]
-fn a_status_is_apart_and_needs_its_object() {
-    let mut cluster = FakeCluster::new();
-    let mut status = map("m", Value::Null);
-    status["status"] = json!({ "seen": 1 });
-    assert_eq!(cluster.apply_status("a", &status), Err(Code::NotFound));
-    cluster.apply("a", &map("m", json!({ "x": "1" }))).unwrap();
-    cluster.apply_status("a", &status).unwrap();
-    // Neither takes back what the other applied.
-    let now = cluster.apply("a", &map("m", json!({ "x": "2" }))).unwrap();
-    assert_eq!(
-        (&now["status"], &now["data"]),
-        (&json!({ "seen": 1 }), &json!({ "x": "2" }))
-    );
-}
-
-#[test]
-fn preconditions_namespaces_and_scripted_failures_are_kept() {
-    let mut cluster = FakeCluster::new();
-    let mut elsewhere = map("m", json!({}));
-    elsewhere["metadata"]["namespace"] = json!("nowhere");
-    assert_eq!(cluster.apply("a", &elsewhere), Err(Code::NotFound));
-    let mut ghost = map("m", json!({}));
-    ghost["metadata"]["uid"] = json!("somebody-else");
-    assert_eq!(cluster.apply("a", &ghost), Err(Code::Conflict));
-    assert!(matches!(
-        cluster.apply("a", &json!([])),
-        Err(Code::Invalid(_))
-    ));
-
-    cluster.fail_write(2, Code::Unavailable);
-    cluster.apply("a", &map("m", json!({ "x": "1" }))).unwrap();
-    assert_eq!(
-        cluster.apply("a", &map("m", json!({ "x": "2" }))),
-        Err(Code::Unavailable)
-    );
-    assert_eq!(cluster.get(&named("m")).unwrap()["data"]["x"], "1");
-
-    let wrong = DeleteOptions {
-        uid: Some("other".into()),
-        ..DeleteOptions::default()
-    };
-    assert_eq!(cluster.delete(&named("m"), &wrong), Err(Code::Conflict));
-    cluster
-        .delete(&named("m"), &DeleteOptions::default())
-        .unwrap();
-    assert_eq!(
-        cluster.delete(&named("m"), &DeleteOptions::default()),
-        Err(Code::NotFound)
-    );
-    let verbs: Vec<_> = cluster.writes().iter().map(|write| write.verb).collect();
-    assert_eq!(verbs, [Verb::Apply, Verb::Delete]);
-}
-
-#[test]
-fn an_object_with_finalizers_stays_when_deleted() {
-    let mut cluster = FakeCluster::new();
-    let mut held = map("m", json!({}));
-    held["metadata"]["finalizers"] = json!(["x.dev/y"]);
-    cluster.put(held).unwrap();
-    cluster
-        .delete(&named("m"), &DeleteOptions::default())
-        .unwrap();
-    assert!(cluster.get(&named("m")).unwrap()["metadata"]["deletionTimestamp"].is_string());
-}
-
-#[test]
-fn lists_are_by_kind_namespace_and_labels() {
-    let mut cluster = FakeCluster::new();
-    for (name, namespace) in [("a", "default"), ("b", "default"), ("c", "other")] {
-        let mut object = map(name, json!({}));
-        object["metadata"]["namespace"] = json!(namespace);
-        object["metadata"]["labels"] = json!({ "name": name });
-        cluster.put(object).unwrap();
-    }
-    let count = |query: ListQuery| cluster.list(&query).unwrap().len();
-    let all = || ListQuery::all("v1", "ConfigMap");
-    assert_eq!(count(all()), 3);
-    assert_eq!(count(all().in_namespace("default")), 2);
-    assert_eq!(count(all().labelled("name!=a")), 2);
-    assert_eq!(count(all().labelled("name in (a, b),!other")), 2);
-    let bad = cluster.list(&all().labelled("name in a"));
-    assert!(matches!(bad, Err(Code::Invalid(_))), "{bad:?}");
-    assert_eq!(count(all().with_fields("metadata.name=c")), 1);
-    assert_eq!(count(all().at_most(1)), 1);
-    assert_eq!(count(ListQuery::all("v1", "Namespace")), 2);
-}
 
 /// Does what its spec says, well or badly.
 #[derive(Default)]
@@ -197,6 +40,8 @@ impl Reconciler for Obeys {
             }
             Some("status") => cluster.apply_status(order, json!({}))?,
             Some("count") => cluster.info(format!("attempt {}", cluster.attempt())),
+            Some("wake") => cluster.wake_at(&cluster.now()),
+            Some("config") => cluster.info(cluster.config("word", "none")),
             _ => cluster.info("nothing to do"),
         }
         Ok(Action::AwaitChange)
@@ -207,7 +52,7 @@ fn order(what: &str) -> FakeCluster {
     let mut cluster = FakeCluster::new();
     let order = json!({
         "apiVersion": "x.dev/v1", "kind": "Order", "spec": { "do": what },
-        "metadata": { "name": "a", "namespace": "default", "finalizers": ["windlass.dev/x"] },
+        "metadata": { "name": "a", "namespace": "default", "finalizers": ["windlass.dev/plugin"] },
     });
     cluster.put(order).unwrap();
     cluster
@@ -216,79 +61,127 @@ fn order(what: &str) -> FakeCluster {
 #[test]
 fn a_pass_may_do_what_the_host_would_let_it_do() {
     let pass = order("own").reconcile(&Obeys, "a");
-    assert_eq!(pass.outcome.answer, Answer::AwaitChange);
+    assert_eq!(pass.answer, Answer::AwaitChange);
     assert_eq!(pass.written(), ["ConfigMap/default/child"]);
+    assert_eq!(pass.writes[0].verb, Verb::Apply);
+    assert_eq!(pass.writes[0].object["data"], json!({ "k": "v" }));
     let pass = order("nothing").reconcile(&Obeys, "default/a");
     assert_eq!(
-        (pass.written().len(), pass.logs),
+        (pass.writes.len(), pass.logs),
         (0, vec!["Info: nothing to do".to_owned()])
     );
     for (what, call) in [
-        ("disown", "ConfigMap/default/child"),
-        ("secret", "Secret/default/s"),
+        ("disown", "ConfigMap/default/child: denied"),
+        ("secret", "Secret/default/s: denied"),
+        ("status", "the status of Order/default/a: denied"),
     ] {
         let pass = order(what).reconcile(&Obeys, "a");
-        assert_eq!(
-            pass.outcome.answer,
-            Answer::Transient(format!("cannot apply {call}: denied"))
-        );
-        assert!(pass.written().is_empty());
+        let Answer::Transient(text) = &pass.answer else {
+            panic!("{pass:?}");
+        };
+        assert!(text.starts_with(&format!("cannot apply {call}")), "{text}");
+        assert!(!pass.host_log.is_empty() && pass.writes.is_empty());
     }
 }
 
 #[test]
-fn a_status_is_written_only_by_who_says_so() {
-    let pass = order("status").reconcile(&Obeys, "a");
-    let why = "cannot apply the status of Order/default/a (WRITES_STATUS of the reconciler is not true): denied";
-    assert_eq!(pass.outcome.answer, Answer::Transient(why.to_owned()));
-    assert!(pass.written().is_empty());
-}
-
-#[test]
-fn a_call_is_told_how_often_the_primary_has_failed() {
+fn a_call_is_told_the_attempt_the_time_and_the_configuration() {
     let mut cluster = order("count");
     for (attempt, line) in [(0, "Info: attempt 0"), (3, "Info: attempt 3")] {
         cluster.attempt = attempt;
         assert_eq!(cluster.reconcile(&Obeys, "a").logs, [line]);
     }
-    // A fixture says it for each step; without it, the object has not failed.
-    for (said, line) in [(", attempt: 2", "Info: attempt 2"), ("", "Info: attempt 0")] {
-        let step = format!(
-            "when: {{ reconcile: Order/default/a{said} }}\nthen: {{ answer: awaitChange }}\n"
-        );
-        let step: Step = serde_saphyr::from_str(&step).unwrap();
-        step.prepare(&mut cluster).unwrap();
-        assert_eq!(cluster.reconcile(&Obeys, "a").logs, [line]);
-    }
+    let mut cluster = order("wake");
+    cluster.set_clock("2026-11-22T08:00:00Z").unwrap();
+    let woken = cluster.reconcile(&Obeys, "a").wake_at;
+    assert_eq!(woken.as_deref(), Some("2026-11-22T08:00:00Z"));
+    assert!(cluster.set_clock("tomorrow").is_err());
+    let mut cluster = order("config");
+    cluster.set_config(json!({ "word": "hello" })).unwrap();
+    assert_eq!(cluster.reconcile(&Obeys, "a").logs, ["Info: hello"]);
 }
 
 #[test]
 fn only_the_right_call_is_made_for_an_object() {
     let mut cluster = order("own");
-    assert_eq!(
-        cluster.reconcile(&Obeys, "b").outcome.answer,
-        Answer::NotCalled
-    );
-    assert_eq!(
-        cluster.finalize(&Obeys, "a").outcome.answer,
-        Answer::NotCalled
-    );
-    let primary = cluster.find("Order/default/a").unwrap();
-    cluster.remove(&primary);
-    assert_eq!(
-        cluster.reconcile(&Obeys, "a").outcome.answer,
-        Answer::NotCalled
-    );
-    assert_eq!(cluster.finalize(&Obeys, "a").outcome.answer, Answer::Done);
-    assert!(
-        cluster.get(&primary).is_err(),
-        "the finalizer is off, so it goes"
-    );
+    let not_called = Answer::NotCalled;
+    assert_eq!(cluster.reconcile(&Obeys, "b").answer, not_called);
+    assert_eq!(cluster.finalize(&Obeys, "a").answer, not_called);
+    cluster.remove("Order/default/a").unwrap();
+    assert_eq!(cluster.reconcile(&Obeys, "a").answer, not_called);
+    assert_eq!(cluster.finalize(&Obeys, "a").answer, Answer::Done);
+    assert_eq!(cluster.get("Order/default/a"), None, "the finalizer is off");
 }
 
 #[test]
-fn a_folder_without_fixtures_does_not_pass() {
-    assert!(run_dir::<Obeys>("src/testing").is_err());
+fn others_change_the_cluster_and_are_told_what_is_wrong() {
+    let mut cluster = order("own");
+    cluster.reconcile(&Obeys, "a");
+    let child = ObjectRef::new("v1", "ConfigMap", "default", "child");
+    cluster
+        .edit(&child, &json!({ "data": { "k": "other" } }))
+        .unwrap();
+    assert_eq!(cluster.get(&child).unwrap()["data"]["k"], "other");
+    let repaired = cluster.reconcile(&Obeys, "a");
+    assert_eq!(repaired.written(), ["ConfigMap/default/child"]);
+    assert!(cluster.reconcile(&Obeys, "a").writes.is_empty());
+    let kinds = cluster.objects();
+    assert!(kinds.iter().any(|object| object["kind"] == "Namespace"));
+    let wrong = |error: Result<(), super::FakeError>| error.unwrap_err().to_string();
+    let absent = wrong(cluster.remove("ConfigMap/default/none"));
+    assert!(absent.contains("does not exist"), "{absent}");
+    let unnamed = wrong(cluster.put(json!({ "apiVersion": "v1", "kind": "ConfigMap" })));
+    assert!(unnamed.contains("name"), "{unnamed}");
+    // The process goes on.
+    assert!(cluster.get(child).is_some());
+}
+
+#[test]
+fn a_write_that_fails_once_is_made_in_the_next_pass() {
+    for done in [false, true] {
+        let mut cluster = order("own");
+        cluster
+            .fail_writes("ConfigMap/default/child", done)
+            .unwrap();
+        let failed = cluster.reconcile(&Obeys, "a");
+        assert!(matches!(failed.answer, Answer::Transient(_)), "{failed:?}");
+        let child = cluster.get("ConfigMap/default/child");
+        assert_eq!(child.is_some(), done);
+        assert_eq!(cluster.reconcile(&Obeys, "a").answer, Answer::AwaitChange);
+        assert!(cluster.get("ConfigMap/default/child").is_some());
+    }
+}
+
+#[test]
+fn fixtures_are_run_as_by_windlass_test() {
+    let folder = std::env::temp_dir().join(format!("windlass-sdk-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    assert!(run_dir::<Obeys>(&folder).is_err(), "there is none");
+    let given = "{ apiVersion: x.dev/v1, kind: Order, metadata: { name: a, namespace: default }, spec: { do: own } }";
+    let fixture = |writes: &str| {
+        format!(
+            "given: {{ objects: [{given}] }}\nwhen: {{ reconcile: Order/default/a }}\nthen: {{ answer: awaitChange, writes: [{writes}] }}\n"
+        )
+    };
+    fs::write(
+        folder.join("a.yaml"),
+        fixture("apply: ConfigMap/default/child"),
+    )
+    .unwrap();
+    let held = run_dir::<Obeys>(&folder);
+    fs::write(
+        folder.join("b.yaml"),
+        fixture("delete: ConfigMap/default/child"),
+    )
+    .unwrap();
+    let differs = run_dir::<Obeys>(&folder);
+    let given = FakeCluster::given(folder.join("a.yaml")).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(held, Ok(1));
+    let text = differs.unwrap_err().to_string();
+    assert!(text.contains("b.yaml: step 1: want -, got +"), "{text}");
+    assert!(!text.contains("a.yaml"), "{text}");
+    assert!(given.get("Order/default/a").is_some());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Real components in the real sandbox: fixtures, attacks, admission and denials.
+//! Real components in the real sandbox: attacks, admission and denials.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,7 +13,6 @@ mod crash;
 mod denials;
 mod describe;
 mod fairness;
-mod fixtures;
 mod flood;
 mod hoard;
 mod javascript;
