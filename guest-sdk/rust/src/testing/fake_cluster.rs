@@ -142,7 +142,7 @@ impl FakeCluster {
     /// # Errors
     /// If the API server refuses it.
     pub fn put(&mut self, object: Value) -> Result<(), FakeError> {
-        self.change("objects", &json!([object]))
+        self.change("objects", &Value::Array(vec![object]))
     }
 
     /// Changes an object as somebody else would, by a JSON merge patch.

@@ -192,6 +192,7 @@ async fn a_new_project_in_rust_works_and_its_component_goes_into_a_host() -> Res
     ensure!(roles.status.success(), "{said}");
     let tested = Command::new("cargo")
         .args(["test", "--quiet", "--target-dir", ".windlass/target"])
+        .env("WINDLASS", host_binary()?)
         .current_dir(&folder)
         .output()?;
     let said = String::from_utf8_lossy(&tested.stdout);
