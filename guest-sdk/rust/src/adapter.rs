@@ -9,7 +9,7 @@ use crate::bindings::exports::windlass::plugin::controller::Guest;
 use crate::bindings::going::exports::windlass::plugin::going;
 use crate::bindings::windlass::plugin::types as wit;
 use crate::host::Host;
-use crate::reconciler::{ReconcileGoing, Reconciler, all_needs};
+use crate::reconciler::{Reconciler, all_needs};
 
 /// The plugin's name and version; [`export!`](crate::export) takes them from the package.
 pub trait Package {
@@ -157,7 +157,7 @@ impl GoingReconcilers for () {
     }
 }
 
-impl<R: ReconcileGoing, Others: GoingReconcilers> GoingReconcilers for And<R, Others> {
+impl<R: Reconciler, Others: GoingReconcilers> GoingReconcilers for And<R, Others> {
     fn reconcile_going(kind: &TypeMeta, request: &wit::Request) -> Result<Action, Failure> {
         if !kind.is(R::WATCHES) {
             return Others::reconcile_going(kind, request);
@@ -165,7 +165,14 @@ impl<R: ReconcileGoing, Others: GoingReconcilers> GoingReconcilers for And<R, Ot
         let host = Host {
             attempt: request.attempt,
         };
-        R::default().reconcile_going(&serde_json::from_str(&request.object)?, &host)
+        let Some(reconcile_going) = R::RECONCILE_GOING else {
+            return Ok(Action::AwaitChange);
+        };
+        reconcile_going(
+            &R::default(),
+            &serde_json::from_str(&request.object)?,
+            &host,
+        )
     }
 }
 
@@ -293,6 +300,8 @@ mod tests {
 
     impl Reconciler for Waits {
         const WATCHES: (&'static str, &'static str) = ("v1", "ConfigMap");
+        const RECONCILE_GOING: Option<crate::ReconcileGoing<Self>> =
+            Some(|_, _, _| Err(Failure::Terminal("it goes".into())));
         type Object = serde_json::Value;
 
         fn reconcile(&self, _: &Self::Object, _: &dyn Cluster) -> Result<Action, Failure> {
@@ -330,16 +339,6 @@ mod tests {
             panic!("{other:?}");
         };
         assert_eq!(text, "the plugin does not reconcile Policy of y.dev/v1");
-    }
-
-    impl ReconcileGoing for Waits {
-        fn reconcile_going(
-            &self,
-            _: &serde_json::Value,
-            _: &dyn Cluster,
-        ) -> Result<Action, Failure> {
-            Err(Failure::Terminal("it goes".into()))
-        }
     }
 
     #[test]

@@ -111,7 +111,7 @@ macro_rules! export {
     };
 }
 
-/// Exports reconcilers that are called for objects that are being deleted as well ([`ReconcileGoing`]), beside
+/// Exports reconcilers that are called for objects that are being deleted as well ([`Reconciler::RECONCILE_GOING`]), beside
 /// [`export!`]: `export_going!(Orders)`.
 #[macro_export]
 macro_rules! export_going {
@@ -121,11 +121,9 @@ macro_rules! export_going {
             type Component = $crate::GoingAdapter<$crate::export!(@list $($reconciler),+)>;
     $crate::bindings::going::export_going_component!(Component with_types_in $crate::bindings::going);
         };
-        // On other targets, the types are checked at least.
-        #[cfg(not(target_family = "wasm"))]
-        const _: fn() = || {
-            fn is_going<R: $crate::ReconcileGoing>() {}
-            $(is_going::<$reconciler>();)+
-        };
+        $(const _: () = assert!(
+            <$reconciler as $crate::Reconciler>::RECONCILE_GOING.is_some(),
+            "a reconciler in export_going! has no RECONCILE_GOING"
+        );)+
     };
 }

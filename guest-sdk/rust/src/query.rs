@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Names one object.
@@ -215,7 +215,8 @@ pub struct DeleteOptions {
 }
 
 /// A kind that the cluster serves, and a grant names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Served {
     /// `apps/v1`, or `v1` for the core group: the first version that has the kind, in the order that the API server prefers.
     pub api_version: String,

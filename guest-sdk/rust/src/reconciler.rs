@@ -15,6 +15,11 @@ pub trait Reconciler: Default {
     /// default there is nothing to do.
     const FINALIZE: Option<Finalize<Self>> = None;
 
+    /// Also does something for objects that are being deleted and do not wait for the plugin's finalizer, as long as something
+    /// else keeps them: `Some(Self::reconcile_going)`. Export it with [`export_going!`](crate::export_going) as well. By
+    /// default, the host makes no call for them.
+    const RECONCILE_GOING: Option<ReconcileGoing<Self>> = None;
+
     /// Whether the plugin writes the status of its primary. If it does, it asks for `patch` on the status, which an
     /// operator has to grant. By default it does not: many kinds, such as Secrets, have no status.
     const WRITES_STATUS: bool = false;
@@ -49,26 +54,15 @@ pub trait Reconciler: Default {
     fn reconcile(&self, object: &Self::Object, cluster: &dyn Cluster) -> Result<Action, Failure>;
 }
 
-/// A reconciler that also does something for objects that are being deleted and do not wait for its finalizer, as long as
-/// something else keeps them: another finalizer, or their grace period. Without it, the host makes no call for them. Export
-/// it with [`export_going!`](crate::export_going) as well.
-pub trait ReconcileGoing: Reconciler {
-    /// Brings the cluster toward the state that fits an object which is being deleted: keeps its status right, or lets go what
-    /// others wait for. It is not the place to clean up: the object may be gone before the first call. Must be safe to repeat.
-    ///
-    /// # Errors
-    /// A [`Failure`], if this is not possible now, or not at all.
-    fn reconcile_going(
-        &self,
-        object: &Self::Object,
-        cluster: &dyn Cluster,
-    ) -> Result<Action, Failure>;
-}
-
 /// Undoes what `reconcile` made outside the object's ownership tree. The host calls it until it answers
 /// [`Progress::Done`]; must tolerate that `reconcile` never ran, and that everything is gone.
 pub type Finalize<R> =
     fn(&R, &<R as Reconciler>::Object, &dyn Cluster) -> Result<Progress, Failure>;
+
+/// Brings the cluster toward the state that fits an object which is being deleted: keeps its status right, or lets go what
+/// others wait for. It is not the place to clean up: the object may be gone before the first call. Must be safe to repeat.
+pub type ReconcileGoing<R> =
+    fn(&R, &<R as Reconciler>::Object, &dyn Cluster) -> Result<Action, Failure>;
 
 /// Narrows the primary kind; the default is all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -37,7 +37,7 @@ impl Plugin {
 
     /// Whether it is called for primaries that are being deleted and do not wait for it.
     pub fn reconciles_going(&self) -> bool {
-        self.guest.image.reconciles_going()
+        self.guest.code.reconciles_going()
     }
 
     /// Calls `reconcile-going`, which the component exports.

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::bindings::types::{Action, Failure, Progress, Request};
-use super::bindings::{clock, config};
+use super::bindings::{clock, config, memory};
 use super::code_map::CompiledComponent;
 use super::import::Reply;
 use super::imports;
@@ -17,6 +17,9 @@ use super::sandbox::SandboxState;
 
 /// Code that answers the calls of a plugin.
 pub trait NativeGuest: Send + Sync {
+    /// Whether it is called for objects that are being deleted and do not wait for the plugin's finalizer.
+    fn reconciles_going(&self) -> bool;
+
     /// Answers a call; `imports` are what a component could call meanwhile.
     ///
     /// # Errors
@@ -33,6 +36,8 @@ pub trait NativeGuest: Send + Sync {
 pub enum NativeCall {
     /// `reconcile`.
     Reconcile(Request),
+    /// `reconcile` of the optional interface `going`.
+    ReconcileGoing(Request),
     /// `finalize`.
     Finalize(Request),
 }
@@ -40,7 +45,7 @@ pub enum NativeCall {
 /// What a native plugin answers.
 #[derive(Clone, Debug)]
 pub enum NativeAnswer {
-    /// `reconcile` has ended well.
+    /// `reconcile` has ended well, that of `going` too.
     Action(Action),
     /// `finalize` has ended well.
     Progress(Progress),
@@ -83,6 +88,14 @@ impl NativeImports<'_> {
     pub async fn wake_at(&mut self, time: String) -> Result<(), String> {
         said(clock::Host::wake_at(self.0, time).await)
     }
+
+    /// Keeps a hint for the next call over this primary.
+    ///
+    /// # Errors
+    /// The call has to stop.
+    pub async fn keep(&mut self, what: Vec<u8>) -> Result<(), String> {
+        said(memory::Host::keep(self.0, what).await)
+    }
 }
 
 fn said<T>(answer: wasmtime::Result<T>) -> Result<T, String> {
@@ -98,6 +111,16 @@ pub(super) enum GuestCode {
     Native(Arc<dyn NativeGuest>),
 }
 
+impl GuestCode {
+    /// Whether it is called for objects that are being deleted.
+    pub(super) fn reconciles_going(&self) -> bool {
+        match self {
+            Self::Compiled(image) => image.reconciles_going(),
+            Self::Native(guest) => guest.reconciles_going(),
+        }
+    }
+}
+
 /// Makes a call of `guest`, whose imports work on `state`.
 pub(super) async fn call(
     guest: &dyn NativeGuest,
@@ -106,6 +129,7 @@ pub(super) async fn call(
 ) -> wasmtime::Result<Result<GuestResult, Failure>> {
     let call = match call {
         GuestCall::Reconcile(request) => NativeCall::Reconcile(request),
+        GuestCall::ReconcileGoing(request) => NativeCall::ReconcileGoing(request),
         GuestCall::Finalize(request) => NativeCall::Finalize(request),
         GuestCall::Describe => {
             return Err(wasmtime::Error::msg("a native plugin is described already"));

@@ -56,11 +56,11 @@ fn the_fake_cluster_says_what_is_wrong_with_a_line_and_goes_on() {
             "cannot read nowhere.yaml",
         ),
         (
-            "{\"pass\": {\"description\": {}}}",
-            "say either reconcile or finalize",
+            "{\"pass\": {\"plugin\": {\"description\": {}}}}",
+            "say one of reconcile, reconcileGoing and finalize",
         ),
         (
-            "{\"pass\": {\"reconcile\": \"A/a\", \"description\": {}}}",
+            "{\"pass\": {\"reconcile\": \"A/a\", \"plugin\": {\"description\": {}}}}",
             "the description of the plugin: missing field `name`",
         ),
         (

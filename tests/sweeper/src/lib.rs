@@ -19,6 +19,7 @@ pub struct Sweeper;
 
 impl Reconciler for Sweeper {
     const WATCHES: (&'static str, &'static str) = ("examples.windlass.dev/v1", "Greeting");
+    const RECONCILE_GOING: Option<ReconcileGoing<Self>> = Some(Self::reconcile_going);
     type Object = Greeting;
 
     fn needs() -> Needs {
@@ -41,7 +42,7 @@ impl Reconciler for Sweeper {
     }
 }
 
-impl ReconcileGoing for Sweeper {
+impl Sweeper {
     fn reconcile_going(
         &self,
         greeting: &Greeting,

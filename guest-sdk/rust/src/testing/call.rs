@@ -1,7 +1,10 @@
 //! A call of a reconciler, whose imports go to the process that plays the cluster.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,7 +17,7 @@ use crate::failed::{Code, Context, Error, Refused, SetError, SetFailure, Status}
 use crate::fetch::{FetchError, FetchOptions, FetchRequest, FetchResponse};
 use crate::host::title;
 use crate::query::{
-    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch,
+    Adoption, ChildrenQuery, Consistency, DeleteOptions, ListQuery, ObjectRef, Patch, Served,
 };
 use crate::reconciler::Reconciler;
 use crate::report::{Event, Level, Metric, Severity};
@@ -93,8 +96,14 @@ impl Call<'_> {
         let object = self.called.object.clone();
         let made = || -> Result<Value, Failure> {
             let object = serde_json::from_value(object)?;
-            if self.called.function == "reconcile" {
-                return Ok(match reconciler.reconcile(&object, self)? {
+            let action = match (&*self.called.function, R::RECONCILE_GOING) {
+                ("reconcile", _) => Some(reconciler.reconcile(&object, self)?),
+                ("reconcileGoing", Some(going)) => Some(going(reconciler, &object, self)?),
+                ("reconcileGoing", None) => Some(Action::AwaitChange),
+                _ => None,
+            };
+            if let Some(action) = action {
+                return Ok(match action {
                     Action::AwaitChange => json!("awaitChange"),
                     Action::RequeueAfter(wait) => json!({ "requeueAfter": wait.as_millis() }),
                 });
@@ -241,6 +250,17 @@ impl Cluster for Call<'_> {
             .doing(|| format!("list children of kind {}", query.kind))
     }
 
+    fn kinds(&self) -> Result<Vec<Served>, Error> {
+        self.one("kinds", &json!({}))
+            .doing(|| "list the kinds that are served".to_owned())
+    }
+
+    fn unchanged_for(&self, target: &ObjectRef) -> Result<Duration, Error> {
+        self.one("unchanged-for", &json!({ "target": target }))
+            .map(Duration::from_millis)
+            .doing(|| format!("look since when {target} is unchanged"))
+    }
+
     fn adopt_json(
         &self,
         target: &ObjectRef,
@@ -347,6 +367,17 @@ impl Cluster for Call<'_> {
             .doing(|| format!("post to {subresource} of {parent}"))
     }
 
+    fn update_subresource_json(
+        &self,
+        target: &ObjectRef,
+        subresource: &str,
+        object: &Value,
+    ) -> Result<Value, Error> {
+        let given = json!({ "target": target, "subresource": subresource, "object": object });
+        self.one("update-subresource", &given)
+            .doing(|| format!("update {subresource} of {target}"))
+    }
+
     fn patch_json(
         &self,
         target: &ObjectRef,
@@ -376,6 +407,37 @@ impl Cluster for Call<'_> {
         let given = json!({ "targets": all.collect::<Vec<_>>() });
         let call = |(target, _): &(ObjectRef, DeleteOptions)| format!("delete {target}");
         self.many("delete-many", &given, targets, call)
+    }
+
+    fn delete_all_with(&self, query: &ListQuery, options: &DeleteOptions) -> Result<(), Error> {
+        self.one("delete-all", &with("query", query, options))
+            .doing(|| format!("delete all {}", query.kind))
+    }
+
+    fn recall(&self) -> Option<Vec<u8>> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        enum Hint {
+            Text(String),
+            Base64(String),
+        }
+        let recalled = self.import("recall", &json!({})).ok()?;
+        let hint: Option<Hint> = serde_json::from_value(recalled).ok()?;
+        match hint? {
+            Hint::Text(text) => Some(text.into_bytes()),
+            Hint::Base64(text) => STANDARD.decode(text).ok(),
+        }
+    }
+
+    fn keep(&self, what: &[u8]) {
+        // What is too long the host logs, and the plugin goes on.
+        let _ = self.exchange(&json!({ "keep": STANDARD.encode(what) }));
+    }
+
+    fn take_token(&self, bucket: &str, per_hour: u32, burst: u32) -> Option<Duration> {
+        let given = json!({ "bucket": bucket, "perHour": per_hour, "burst": burst });
+        let wait: Option<u64> = self.one("take", &given).ok()?;
+        wait.map(Duration::from_millis)
     }
 
     fn fetch_with(

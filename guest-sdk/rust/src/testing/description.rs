@@ -6,8 +6,14 @@ use crate::adapter::{And, describe};
 use crate::bindings::windlass::plugin::types as wit;
 use crate::reconciler::Reconciler;
 
+/// The plugin that consists of `R`.
+pub(super) fn plugin<R: Reconciler>() -> Value {
+    let reconciles_going = R::RECONCILE_GOING.is_some();
+    json!({ "description": description::<R>(), "reconcilesGoing": reconciles_going })
+}
+
 /// What `R` says about itself, in the words of the contract.
-pub(super) fn description<R: Reconciler>() -> Value {
+fn description<R: Reconciler>() -> Value {
     let described = describe::<And<R, ()>>("plugin", "0.0.0");
     let needs = described.needs.iter().map(rule);
     json!({

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 
 use super::call::answered;
-use super::description::description;
+use super::description::plugin;
 use super::pass::Pass;
 use super::process::{FakeError, Process};
 use crate::reconciler::Reconciler;
@@ -90,6 +90,13 @@ impl FakeCluster {
         self.pass(reconciler, "reconcile", name)
     }
 
+    /// Makes a pass as the host does for an object that is being deleted and does not have the finalizer of the plugin, for
+    /// a reconciler with [`Reconciler::RECONCILE_GOING`].
+    #[track_caller]
+    pub fn reconcile_going<R: Reconciler>(&mut self, reconciler: &R, name: &str) -> Pass {
+        self.pass(reconciler, "reconcileGoing", name)
+    }
+
     /// Makes a pass as the host does for an object that is being deleted and has the finalizer of the plugin; when that
     /// is done, takes the finalizer off.
     #[track_caller]
@@ -108,7 +115,7 @@ impl FakeCluster {
             format!("{kind}/default/{name}")
         };
         let request = json!({ "pass": {
-            function: title, "attempt": self.attempt, "description": description::<R>(),
+            function: title, "attempt": self.attempt, "plugin": plugin::<R>(),
         } });
         let (outcome, told) = must(answered(&mut self.process(), reconciler, &request));
         must(told.pass(outcome))

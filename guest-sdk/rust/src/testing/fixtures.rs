@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::call::answered;
-use super::description::description;
+use super::description::plugin;
 use super::fake_cluster::begin;
 use super::process::FakeError;
 use crate::reconciler::Reconciler;
@@ -46,7 +46,7 @@ pub fn run_dir<R: Reconciler>(folder: impl AsRef<Path>) -> Result<usize, FakeErr
         return Err(wrong(&"there is no fixture"));
     }
     let mut process = begin(folder)?;
-    let request = json!({ "fixtures": { "description": description::<R>(), "files": files } });
+    let request = json!({ "fixtures": { "plugin": plugin::<R>(), "files": files } });
     let (cases, _) = answered(&mut process, &R::default(), &request)?;
     let cases: Vec<Case> = serde_json::from_value(cases).map_err(|error| wrong(&error))?;
     let failed: Vec<String> = cases.iter().flat_map(texts).collect();

@@ -85,6 +85,8 @@ pub enum Verb {
     Create,
     /// A patch of either form.
     Patch,
+    /// A subresource is replaced.
+    Update,
     /// Delete.
     Delete,
 }

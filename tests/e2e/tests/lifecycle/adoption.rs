@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use kube::api::{DynamicObject, ListParams, PostParams};
 use serde_json::{Value, json};
 use windlass_e2e::{
-    ALL, Cluster, DEADLINE, Host, Plugins, Scene, apply, eventually, windlass_alone,
+    ALL, Acknowledge, Cluster, DEADLINE, Host, Plugins, Scene, apply, eventually, windlass_alone,
 };
 
 use crate::read;

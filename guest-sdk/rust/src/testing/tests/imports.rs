@@ -1,11 +1,13 @@
 //! Each import, as a reconciler calls it: what the host answers arrives as the crate's own types.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::testing::{Answer, FakeCluster, run_dir};
 use crate::{
     Action, Adoption, ChildrenQuery, Cluster, Code, Event, Failure, Finalize, ListQuery, Manifest,
-    Needs, Object, ObjectRef, Patch, Progress, Reconciler, Watch, manage, need,
+    Needs, Object, ObjectRef, Patch, Progress, ReconcileGoing, Reconciler, Watch, manage, need,
 };
 
 type Do = fn(&Object<Option<Value>>, &dyn Cluster) -> Result<(), Failure>;
@@ -21,11 +23,15 @@ struct Obedient;
 impl Reconciler for Obedient {
     const WATCHES: (&'static str, &'static str) = ("x.dev/v1", "Thing");
     const FINALIZE: Option<Finalize<Self>> = Some(|_, _, _| Ok(Progress::Done));
+    const RECONCILE_GOING: Option<ReconcileGoing<Self>> = Some(Self::reconcile);
     const ORIGINS: &'static [&'static str] = &["https://api.example.com"];
     type Object = Object<Option<Value>>;
 
     fn needs() -> Needs {
-        manage("v1", "ConfigMap") + need("v1", "Pod", &["create"]).plural("pods/eviction")
+        manage("v1", "ConfigMap")
+            + need("v1", "ConfigMap", &["deletecollection"])
+            + need("v1", "Pod", &["create"]).plural("pods/eviction")
+            + need("x.dev/v1", "Thing", &["update"]).plural("things/status")
     }
 
     fn watch() -> Watch {
@@ -225,6 +231,84 @@ fn calls_for_many_objects() {
         assert!(matches!(&refused[..], [Err(error)] if matches!(error.code, Code::Invalid(_))));
         Ok(())
     });
+}
+
+#[test]
+fn all_that_match_are_deleted() {
+    let mut cluster = things();
+    cluster.put(map("x", "1")).unwrap();
+    let writes = pass(&mut cluster, "a", |_, cluster| {
+        let query = ListQuery::all("v1", "ConfigMap").in_namespace("default");
+        Ok(cluster.delete_all(&query)?)
+    });
+    assert_eq!(writes.len(), 1, "{writes:?}");
+    assert_eq!(cluster.get("ConfigMap/default/x"), None);
+}
+
+#[test]
+fn a_status_is_replaced_at_its_version() {
+    let mut cluster = things();
+    pass(&mut cluster, "a", |_, cluster| {
+        let target = ObjectRef::new("x.dev/v1", "Thing", "default", "a");
+        let mut thing: Value = cluster.get(&target)?;
+        thing["status"] = json!({ "seen": 1 });
+        let now = cluster.update_subresource(&target, "status", &thing)?;
+        assert_eq!(now["status"], json!({ "seen": 1 }));
+        let again = cluster.update_subresource(&target, "status", &thing);
+        assert_eq!(again.unwrap_err().code, Code::Conflict);
+        Ok(())
+    });
+    let kept = cluster.get("Thing/default/a").unwrap();
+    assert_eq!(kept["status"], json!({ "seen": 1 }));
+}
+
+#[test]
+fn what_the_host_knows_and_remembers() {
+    let mut cluster = things();
+    cluster.put(map("x", "1")).unwrap();
+    pass(&mut cluster, "a", |_, cluster| {
+        let kinds = cluster.kinds()?;
+        let maps = kinds.iter().find(|kind| kind.plural == "configmaps");
+        assert!(maps.is_some_and(|maps| maps.can("deletecollection") && !maps.can("proxy")));
+        assert_eq!(cluster.unchanged_for(&named("x"))?, Duration::ZERO);
+        assert!(
+            cluster
+                .unchanged_for(&named("no"))
+                .unwrap_err()
+                .is_not_found()
+        );
+        assert_eq!(cluster.recall_json::<u32>(), None);
+        cluster.keep_json(7);
+        assert_eq!(cluster.recall_json::<u32>(), Some(7));
+        cluster.keep(&[b'8'; 20 << 10]);
+        assert_eq!(cluster.recall_json::<u32>(), Some(7), "it is too long");
+        assert_eq!(cluster.recall_json::<Vec<u32>>(), None, "it is a number");
+        cluster.keep(&[0xff, 0]);
+        assert_eq!(cluster.recall(), Some(vec![0xff, 0]));
+        cluster.keep(&[]);
+        assert_eq!(cluster.recall(), None);
+        assert_eq!(cluster.take_token("b", 1, 1), None);
+        let wait = cluster.take_token("b", 1, 1);
+        assert!(wait.is_some_and(|wait| wait > Duration::ZERO), "{wait:?}");
+        Ok(())
+    });
+}
+
+#[test]
+fn what_is_being_deleted_and_waits_for_others_is_reconciled() {
+    let mut cluster = things();
+    let held = json!({ "metadata": { "finalizers": ["example.com/other"] } });
+    cluster.edit("Thing/default/a", &held).unwrap();
+    DO.set(Some(|_, cluster| {
+        cluster.apply(map("going", "1"))?;
+        Ok(())
+    }));
+    let early = cluster.reconcile_going(&Obedient, "a");
+    assert_eq!(early.answer, Answer::NotCalled);
+    cluster.remove("Thing/default/a").unwrap();
+    let pass = cluster.reconcile_going(&Obedient, "a");
+    assert_eq!(pass.answer, Answer::AwaitChange, "{}", pass.host_log);
+    assert_eq!(pass.writes.len(), 1);
 }
 
 #[test]
