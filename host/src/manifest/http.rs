@@ -60,7 +60,7 @@ fn check(rules: &Rules, held: &[String]) -> Result<(), FieldError> {
     }
     let write = format!("write `{ACKNOWLEDGE}: {}` in spec.http", words(&all));
     if let Some((_, at)) = needed.iter().find(|(word, _)| !held.contains(word)) {
-        let why = "is powerful: the plugin chooses which Secret the host sends; if you want that";
+        let why = "this is powerful: the plugin chooses which Secret the host sends; if you want that";
         return Err(FieldError::new(path(at), format!("{why}, {write}")));
     }
     let Some((at, word)) = held
@@ -107,7 +107,7 @@ mod tests {
         let word = |origin: &str| format!("https://{origin}.example/credentials");
         let write = "write `acknowledge: [\"https://a.example/credentials\"]` in spec.http";
         let powerful =
-            "is powerful: the plugin chooses which Secret the host sends; if you want that";
+            "this is powerful: the plugin chooses which Secret the host sends; if you want that";
         let rows = [
             (json!({ "allow": [plain] }), String::new()),
             (json!({ "allow": [plain], "acknowledge": false }), String::new()),

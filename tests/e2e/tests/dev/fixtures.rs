@@ -350,7 +350,9 @@ fn what_is_wrong_is_one_clear_error_and_changes_nothing() -> Result<()> {
     let document = fs::read_to_string(&path)?;
     fs::write(
         &path,
-        document.replace("resources: [deployments]", "resources: [replicasets]"),
+        document
+            .replace("resources: [deployments]", "resources: [replicasets]")
+            .replace("deployments.apps/", "replicasets.apps/"),
     )?;
     let fixtures = workspace().join("plugins/greeter/tests/created.yaml");
     let failed = test(

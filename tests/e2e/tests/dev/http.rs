@@ -281,7 +281,7 @@ fn mistakes_in_the_rules_are_told_with_their_place_and_the_nearest_word() -> Res
         ("alow: []", "spec.http", "allow"),
         (
             "allow: [{ origin: https://a.example, credentials: same-namespace, inject: [{ header: X, value: '{k}' }] }]",
-            "spec.http.allow[0].credentials is powerful",
+            "spec.http.allow[0].credentials: this is powerful",
             "acknowledge: [\"https://a.example/credentials\"]",
         ),
         (
