@@ -68,6 +68,8 @@ const SPREAD: f64 = 0.1;
 pub struct ControllerParts {
     /// The plugin.
     pub plugin: Arc<Plugin>,
+    /// The finalizer of its primaries.
+    pub finalizer: String,
     /// What it may touch.
     pub grants: Grants,
     /// What it may send over HTTP; nothing if the host sends nothing.
@@ -295,7 +297,8 @@ async fn watch_kind(
 ) -> (Arc<View>, Watches) {
     let plugin = &parts.plugin;
     let description = &plugin.description;
-    let watch_spec = description.watch_spec(&plugin.name, watch, primary.clone());
+    let names = (&*plugin.name, parts.finalizer.clone());
+    let watch_spec = description.watch_spec(names, watch, primary.clone());
     let queue = Arc::new(KindQueue {
         queue: queue.clone(),
         kind,

@@ -23,6 +23,7 @@ pub use merge::merged;
 pub use namespaces::Namespaces;
 pub(crate) use power::never_by_wildcard;
 pub use power::{Power, PowerReason};
+pub(crate) use problem::finalizer_problem as problem_of_finalizer;
 pub use problem::{GrantError, GrantErrors};
 pub use used::{Unused, Used};
 pub(crate) use yaml::words;

@@ -8,6 +8,7 @@ mod limits;
 #[cfg(test)]
 mod page;
 mod places;
+mod takeover;
 mod units;
 
 use std::fmt;
@@ -22,8 +23,10 @@ use windlass_yaml as yaml;
 pub use limits::{Limits, MOST_MEMORY};
 use places::Places;
 pub use places::line_of_grant;
+pub(crate) use takeover::belongs_to_kubernetes;
 
 use crate::grants::{Grant, GrantError, GrantErrors, Grants};
+use crate::object::finalizer_of;
 use crate::text;
 use crate::text::is_dns_label;
 
@@ -44,6 +47,8 @@ pub struct PluginDocument {
     pub file: PathBuf,
     /// The file that holds the component.
     pub component: PathBuf,
+    /// The finalizer of the earlier operator whose objects it takes over; none for its own.
+    pub finalizer: Option<String>,
     /// Handed to the guest as JSON; `{}` if there is none.
     pub config: String,
     /// What the plugin may touch.
@@ -56,6 +61,14 @@ pub struct PluginDocument {
     pub resync: Duration,
     /// How the component is made; `windlass run` does not look at it.
     pub build: Option<Build>,
+}
+
+impl PluginDocument {
+    /// The finalizer that the host puts on the plugin's primaries.
+    pub fn finalizer(&self) -> String {
+        let own = || finalizer_of(&self.name);
+        self.finalizer.clone().unwrap_or_else(own)
+    }
 }
 
 /// How a component is made from source, for `windlass build` and `windlass dev`.
@@ -106,6 +119,7 @@ struct Spec {
     http: serde_json::Map<String, Value>,
     #[serde(default)]
     limits: limits::Raw,
+    finalizer: Option<String>,
     resync: Option<units::Time>,
     build: Option<Build>,
 }
@@ -219,11 +233,17 @@ fn check(file: &Path, document: Document) -> Result<PluginDocument, Vec<FieldErr
             |it: GrantError| FieldError::new(format!("spec.grants{}", it.path()), it.message);
         problems.map(field).collect::<Vec<_>>()
     })?;
+    if let Some(name) = &document.spec.finalizer
+        && let Some(problem) = takeover::finalizer_problem(name, &grants)
+    {
+        return fail("spec.finalizer", problem);
+    }
     let http = http::read(document.spec.http)?;
     let folder = file.parent().unwrap_or(Path::new("."));
     Ok(PluginDocument {
         component: folder.join(document.spec.source.file),
         file: file.to_owned(),
+        finalizer: document.spec.finalizer,
         config: Value::Object(document.spec.config).to_string(),
         grants,
         http,

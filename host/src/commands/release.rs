@@ -14,6 +14,7 @@ use crate::error::Chain;
 use crate::finalizers::{FinalizerPatch, settle_finalizer};
 use crate::hosting::carriers;
 use crate::lease::{Lease, ObservedLease, Times};
+use crate::manifest::belongs_to_kubernetes;
 use crate::object::finalizer_of;
 use crate::seams::Seams;
 use crate::text::is_dns_label;
@@ -26,6 +27,9 @@ pub struct ReleaseFlags {
     /// Release objects of this resource only, for example greetings.examples.windlass.dev
     #[arg(long, value_name = "RESOURCE")]
     pub resource: Option<String>,
+    /// The finalizer to remove, if the plugin's document named one: `spec.finalizer`
+    #[arg(long, value_name = "NAME")]
+    pub finalizer: Option<String>,
     /// Print the objects that would be released, and change nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -115,7 +119,13 @@ async fn take_off(flags: &ReleaseFlags, api: &Api, seams: &Seams) -> anyhow::Res
     let plugin = &flags.plugin;
     let discovery = Discovery::new(api.clone(), seams.clock);
     let resources = resources(&discovery, flags.resource.as_ref()).await?;
-    let finalizer = finalizer_of(plugin);
+    let finalizer = match &flags.finalizer {
+        Some(named) if belongs_to_kubernetes(named) => bail!(
+            "--finalizer {named} belongs to Kubernetes, which removes it itself: name that of the plugin's document"
+        ),
+        Some(named) => named.clone(),
+        None => finalizer_of(plugin),
+    };
     let (mut released, mut failed) = (0, 0);
     for resource in &resources {
         let objects = match carriers(api, resource, None, &finalizer).await {

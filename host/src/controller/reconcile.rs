@@ -13,7 +13,7 @@ use crate::api::{Accept, ApiError, Request as ApiRequest, Resource};
 use crate::bugs::bug;
 use crate::finalizers::{FinalizerPatch, path, settle_finalizer};
 use crate::metrics::{FailureKind, PassMetrics};
-use crate::object::{Key, Metadata, Object, Page, finalizer_of};
+use crate::object::{Key, Metadata, Object, Page};
 use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
 use crate::plugin::transcript::CallRecorder;
 use crate::plugin::{
@@ -106,7 +106,7 @@ impl Reconciler {
         failures: Option<FailureRecorder>,
         counts: Arc<PassMetrics>,
     ) -> Self {
-        let finalizer = finalizer_of(&cluster.plugin);
+        let finalizer = cluster.view.finalizer().to_owned();
         Self {
             plugin,
             kind,

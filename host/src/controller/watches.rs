@@ -15,7 +15,7 @@ use crate::informer::{
     EventHandler, InformerKey, InformerPhase, Informers, Notification, Subscription,
 };
 use crate::memory::Account;
-use crate::object::{Fields, finalizer_of};
+use crate::object::Fields;
 use crate::plugin::{Plugin, PrimaryWatch};
 use crate::seams::{Clock, Seams, Task};
 use crate::view::View;
@@ -66,7 +66,7 @@ impl Watches {
         };
         // Also for a plugin that finalizes no more: what an earlier version left is taken off.
         let with_finalizer = watch.selects().then(|| InformerKey {
-            finalizer: Some(finalizer_of(&plugin.name)),
+            finalizer: Some(view.finalizer().to_owned()),
             ..InformerKey::all_of(primary.clone())
         });
         let reads = (&watched, view.reads_of(primary));

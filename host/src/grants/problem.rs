@@ -89,7 +89,7 @@ impl Grant {
 }
 
 /// What is wrong with the name of a finalizer: it is `domain/name`, or one of Kubernetes' own without a domain.
-fn finalizer_problem(name: &str) -> Option<String> {
+pub(crate) fn finalizer_problem(name: &str) -> Option<String> {
     let (domain, word) = name.split_once('/').unwrap_or(("", name));
     if domain == "windlass.dev" || domain.ends_with(".windlass.dev") {
         return Some(format!(

@@ -16,7 +16,6 @@ use super::{Host, LastGood};
 use crate::digest::digest;
 use crate::grants::Scope;
 use crate::hosting::carriers;
-use crate::object::finalizer_of;
 use crate::plugin::PrimaryWatch;
 use crate::source::Candidate;
 
@@ -213,13 +212,15 @@ impl Host {
         }))
     }
 
-    /// Refuses to give up a primary kind for as long as objects of it wait for the plugin: nobody would ever let them
-    /// go.
+    /// Refuses to give up a primary kind, or the finalizer, for as long as objects carry it: nobody would ever let them go.
     async fn check_kinds(&self, before: &Version, version: &Version) -> Result<(), Refusal> {
         let (old, new) = (&before.plugin.description, &version.plugin.description);
+        let finalizer = |version: &Version| version.candidate.document.finalizer();
+        let changes = finalizer(before) != finalizer(version);
         for old in &old.primaries {
             let mut new = new.primaries.iter();
-            if !new.any(|new| new.group_kind() == old.group_kind()) {
+            let goes_on = new.any(|new| new.group_kind() == old.group_kind());
+            if !goes_on || changes {
                 self.check_given_up(old, before, version).await?;
             }
         }
@@ -243,7 +244,7 @@ impl Host {
             return Ok(());
         };
         let name = &*version.plugin.name;
-        let finalizer = finalizer_of(name);
+        let finalizer = before.candidate.document.finalizer();
         // Where the old version watched; the host may not look elsewhere.
         let grants = &before.candidate.document.grants;
         let places = match grants.watch_scope(&resource.group, &resource.plural, None) {
@@ -264,7 +265,7 @@ impl Host {
         }
         let file = version.candidate.document.file.display();
         Err(RefusalReason::LeavesFinalizers(format!(
-            "{file}: the new version does not reconcile {} any more, while {left} {resource} carry its finalizer {finalizer}: nobody would finalize them. Delete them first; or take the plugin out of the folder, run `windlass release {name}`, and put it in again",
+            "{file}: the new version does not finalize {} with {finalizer} any more, while {left} {resource} carry it: nobody would finalize them. Delete them first; or take the plugin out of the folder, run `windlass release {name} --finalizer {finalizer}`, and put it in again",
             old.kind
         ))
         .into())

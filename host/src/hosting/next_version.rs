@@ -112,6 +112,7 @@ pub(super) fn parts(
     let meters = host.metrics.of(&plugin.name);
     let access = |means| HttpAccess::new(means, document.http.clone(), meters.http.clone());
     ControllerParts {
+        finalizer: document.finalizer(),
         grants: document.grants.clone(),
         http: host.http.as_ref().map(|means| Arc::new(access(means))),
         api,

@@ -20,7 +20,6 @@ use crate::api::Gate;
 use crate::bugs::bug;
 use crate::controller::{Controller, Prepared};
 use crate::metrics::{PluginMetrics, PluginStage};
-use crate::object::finalizer_of;
 
 use crate::shutdown::{Phases, ShutdownPhase, reached};
 
@@ -252,11 +251,11 @@ impl<'a> PluginRunner<'a> {
         }
         let left = controller.finalizers();
         if version.plugin.description.finalizes() && left > 0 {
-            let finalizer = finalizer_of(self.plugin);
+            let finalizer = version.candidate.document.finalizer();
             tracing::info!(
                 plugin = self.plugin,
                 left,
-                "stopped; {left} objects keep the finalizer {finalizer} until the plugin runs again: `windlass release {}` takes it off",
+                "stopped; {left} objects keep the finalizer {finalizer} until the plugin runs again: `windlass release {} --finalizer {finalizer}` takes it off",
                 self.plugin
             );
         }

@@ -83,8 +83,8 @@ impl SmokeTest {
             None => match live_primary(host, version, (primary, &resource)).await {
                 Ok(Some(object)) => {
                     let description = &plugin.description;
-                    let watch_spec =
-                        description.watch_spec(&plugin.name, primary, resource.clone());
+                    let names = (&*plugin.name, version.candidate.document.finalizer());
+                    let watch_spec = description.watch_spec(names, primary, resource.clone());
                     (View::unwatched(watch_spec), object)
                 }
                 Ok(None) => return Self::NoObject,

@@ -15,6 +15,7 @@ use crate::plugin::{Description, PrimaryWatch};
 #[derive(Clone, Copy)]
 pub(super) struct Wants<'a> {
     pub(super) description: &'a Description,
+    pub(super) finalizer: Option<&'a str>,
     pub(super) grants: &'a Grants,
     pub(super) http: &'a Rules,
     pub(super) limits: &'a Limits,
@@ -26,6 +27,7 @@ impl Wants<'_> {
     pub(super) fn serve(&self, other: &Self) -> bool {
         same_sight(self.description, other.description)
             && same_steps(self.description, other.description)
+            && self.finalizer == other.finalizer
             && self.grants == other.grants
             && self.http == other.http
             && same_workers(self.limits, other.limits)
@@ -111,6 +113,7 @@ mod tests {
         let resync = Duration::from_secs(600);
         let wants = Wants {
             description: &described,
+            finalizer: None,
             grants: &granted,
             http: &Rules::default(),
             limits: &limits,
@@ -121,6 +124,7 @@ mod tests {
         let (description, grants, limits, resync) = &other;
         wants.serve(&Wants {
             description,
+            finalizer: None,
             grants,
             http: &Rules::default(),
             limits,

@@ -54,6 +54,7 @@ impl Version {
         let document = &self.candidate.document;
         Wants {
             description: &self.plugin.description,
+            finalizer: document.finalizer.as_deref(),
             grants: &document.grants,
             http: &document.http,
             limits: self.plugin.limits(),

@@ -60,7 +60,8 @@ fn check(rules: &Rules, held: &[String]) -> Result<(), FieldError> {
     }
     let write = format!("write `{ACKNOWLEDGE}: {}` in spec.http", words(&all));
     if let Some((_, at)) = needed.iter().find(|(word, _)| !held.contains(word)) {
-        let why = "this is powerful: the plugin chooses which Secret the host sends; if you want that";
+        let why =
+            "this is powerful: the plugin chooses which Secret the host sends; if you want that";
         return Err(FieldError::new(path(at), format!("{why}, {write}")));
     }
     let Some((at, word)) = held

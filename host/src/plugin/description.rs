@@ -11,7 +11,7 @@ use windlass_egress::Origin;
 use super::bindings::types;
 use crate::api::{Resource, group_of, is_cluster_scoped};
 use crate::grants::{Grant, Grants, Namespaces, split_subresource};
-use crate::object::{Fields, finalizer_of, manager_of};
+use crate::object::{Fields, manager_of};
 use crate::selector::LabelSelector;
 use crate::text::clean;
 use crate::view::WatchSpec;
@@ -262,11 +262,11 @@ impl Description {
         kinds.collect::<Vec<_>>().join(", ")
     }
 
-    /// What the plugin called `plugin` looks at for the objects of one kind that it reconciles, which discovery knows as
-    /// `resource`.
+    /// What the plugin called `plugin`, with this finalizer, looks at for objects of one kind that it reconciles, which
+    /// discovery knows as `resource`.
     pub fn watch_spec(
         &self,
-        plugin: &str,
+        (plugin, finalizer): (&str, String),
         primary: &PrimaryWatch,
         resource: Resource,
     ) -> WatchSpec {
@@ -289,7 +289,7 @@ impl Description {
         }
         WatchSpec {
             primary: resource,
-            finalizer: finalizer_of(plugin),
+            finalizer,
             manager: manager_of(plugin),
             selects: primary.selects(),
             is_finalized: primary.is_finalized(),

@@ -201,11 +201,16 @@ impl FolderReader {
                 }),
             }
         }
+        let shared = shared_finalizers(&by_name);
         let (mut plugins, mut coming) = (Vec::new(), Vec::new());
         let mut components = BTreeSet::new();
         for (name, mut same) in by_name {
             if same.len() > 1 {
                 problems.push(declared_twice(&name, &same));
+                continue;
+            }
+            if let Some(problem) = shared.get(&name) {
+                problems.push(problem.clone());
                 continue;
             }
             let Some((document, text)) = same.pop() else {
@@ -233,6 +238,38 @@ impl FolderReader {
             coming,
         }
     }
+}
+
+/// The plugins that name the same finalizer as another, each with what is wrong: each would take off what the other waits
+/// for.
+fn shared_finalizers(
+    by_name: &BTreeMap<String, Vec<(PluginDocument, Arc<str>)>>,
+) -> BTreeMap<String, FileProblem> {
+    let mut users: BTreeMap<&str, Vec<(&String, &PluginDocument)>> = BTreeMap::new();
+    for (name, same) in by_name {
+        if let [(document, _)] = &same[..]
+            && let Some(finalizer) = &document.finalizer
+        {
+            users.entry(finalizer).or_default().push((name, document));
+        }
+    }
+    let shared = users.into_iter().filter(|(_, users)| users.len() > 1);
+    let problems = shared.flat_map(|(finalizer, users)| {
+        let names = users.iter().map(|(name, _)| name.as_str());
+        let text = format!(
+            "spec.finalizer: the plugins {} name {finalizer}: none of them is taken, since each would remove it for the others; let one of them name it",
+            names.collect::<Vec<_>>().join(" and ")
+        );
+        users.into_iter().map(move |(name, document)| {
+            let problem = FileProblem {
+                plugin: Some(name.clone()),
+                files: vec![document.file.clone()],
+                text: format!("{}: {text}", document.file.display()),
+            };
+            (name.clone(), problem)
+        })
+    });
+    problems.collect()
 }
 
 fn declared_twice(name: &str, same: &[(PluginDocument, Arc<str>)]) -> FileProblem {

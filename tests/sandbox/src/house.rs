@@ -125,7 +125,11 @@ impl House {
         let (version, kind) = (&watch.api_version, &watch.kind);
         let primary = self.discovery.by_kind(version, kind).await?;
         let primary = primary.with_context(|| format!("{kind} of {version} is not served"))?;
-        let view = View::unwatched(description.watch_spec(&plugin.name, watch, primary));
+        let view = View::unwatched(description.watch_spec(
+            (&plugin.name, finalizer_of(&plugin.name)),
+            watch,
+            primary,
+        ));
         let means = AccessMeans {
             api: self.cluster.clone(),
             discovery: self.discovery.clone(),
@@ -188,7 +192,7 @@ impl Tenant {
         let primary = call.primary().resource.clone();
         let called = self.plugin.finalize(request, call, &self.cancel).await;
         if matches!(called.answer, Ok(Progress::Done)) {
-            let finalizer = finalizer_of(&self.plugin.name);
+            let finalizer = self.cluster.view.finalizer().to_owned();
             settle_finalizer(
                 &self.cluster.api,
                 &primary,

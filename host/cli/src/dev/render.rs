@@ -254,7 +254,11 @@ async fn call_all(
         let list = Page::of(list.get())?;
         for object in list.objects(&resource) {
             let description = &plugin.description;
-            let watch_spec = description.watch_spec(&plugin.name, primary, resource.clone());
+            let watch_spec = description.watch_spec(
+                (&*plugin.name, document.finalizer()),
+                primary,
+                resource.clone(),
+            );
             let of = (&resource, &object);
             calls.push(call(&plugin, version, host, watch_spec, of, function).await);
         }

@@ -261,6 +261,7 @@ fn alone(file: &Path) -> PluginDocument {
         name: "component".to_owned(),
         file: file.to_owned(),
         component: file.to_owned(),
+        finalizer: None,
         config: "{}".to_owned(),
         grants: Grants::default(),
         http: Rules::default(),

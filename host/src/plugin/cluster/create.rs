@@ -11,7 +11,7 @@ use super::write::{object_of, with_uid};
 use super::{Call, Target, WriteMode};
 use crate::api::Request;
 use crate::grants::Access;
-use crate::object::{ApplyScope, Object, finalizer_of};
+use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
 use crate::seams::Rng;
@@ -151,7 +151,7 @@ impl Call {
         check::check_size("object", &object)?;
         let _held = self.hold_written(&object)?;
         let object = check::json_object(&object)?;
-        let finalizer = finalizer_of(&self.cluster.plugin);
+        let finalizer = self.cluster.view.finalizer().to_owned();
         let namespace = target.key.namespace.as_deref();
         let forbidden = check::forbidden_metadata(&object, namespace, &self.primary, &finalizer)?;
         if let Some(reason) = forbidden {

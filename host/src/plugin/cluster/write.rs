@@ -16,7 +16,7 @@ use super::set::{is_adopted, is_in_set_of, label};
 use super::{Call, SeenVersion, Target, WriteMode};
 use crate::api::{Request, object as json_object};
 use crate::bugs::bug;
-use crate::object::{ApplyScope, Object, finalizer_of, manager_for, manager_of};
+use crate::object::{ApplyScope, Object, manager_for, manager_of};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
 use crate::view::{Applied, FieldOwner, SentWrite};
@@ -118,7 +118,7 @@ impl Call {
     /// What is the host's to write in metadata the guest must not; and nothing is made for a primary that
     /// goes.
     pub(super) fn check_metadata(&mut self, intent: &Intent, target: &Target) -> Result<(), Error> {
-        let finalizer = finalizer_of(&self.cluster.plugin);
+        let finalizer = self.cluster.view.finalizer().to_owned();
         let namespace = intent.namespace.as_deref();
         let forbidden =
             check::forbidden_metadata(&intent.object, namespace, &self.primary, &finalizer)?;

@@ -52,6 +52,28 @@ fn what_is_wrong_costs_that_plugin_alone() {
 }
 
 #[test]
+fn a_finalizer_belongs_to_one_plugin() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, finalizer: &str| {
+        let named = format!("{}  finalizer: example.com/{finalizer}\n", document(name))
+            .replace("spec: { source: { file: ", "spec:\n  source: { file: ")
+            .replace(".wasm } }", ".wasm }");
+        fs::write(folder.path().join(format!("{name}.yaml")), named).unwrap();
+    };
+    write("a", "x");
+    write("b", "x");
+    write("c", "y");
+    let read = read_folder(folder.path(), Instant::now()).unwrap();
+    let taken = read.plugins.iter().map(|it| it.document.name.as_str());
+    assert_eq!(taken.collect::<Vec<_>>(), ["c"]);
+    let problems = read.problems.iter().map(ToString::to_string);
+    let problems: Vec<_> = problems.collect();
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    let wrong = "the plugins a and b name example.com/x: none of them is taken";
+    assert!(problems.iter().all(|it| it.contains(wrong)), "{problems:?}");
+}
+
+#[test]
 fn a_packed_component_is_the_one_that_is_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let put = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
