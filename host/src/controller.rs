@@ -51,7 +51,7 @@ use crate::grants::Grants;
 use crate::informer::Informers;
 use crate::memory::Room;
 use crate::metrics::PluginMetrics;
-use crate::plugin::cluster::{AccessMeans, ClusterAccess, WriteMode};
+use crate::plugin::cluster::{AccessMeans, ClusterAccess, Replaces, WriteMode};
 use crate::plugin::{Cancel, Hints, HttpAccess, Plugin, PrimaryWatch};
 use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
@@ -70,6 +70,8 @@ pub struct ControllerParts {
     pub plugin: Arc<Plugin>,
     /// The finalizer of its primaries.
     pub finalizer: String,
+    /// The field managers of the operator that it replaces.
+    pub replaces: Replaces,
     /// What it may touch.
     pub grants: Grants,
     /// What it may send over HTTP; nothing if the host sends nothing.
@@ -113,6 +115,7 @@ impl ControllerParts {
             rates: meters.rates.clone(),
             throttled: meters.throttled.clone(),
             http: self.http.clone(),
+            replaces: self.replaces.clone(),
             ..ClusterAccess::of(&self.plugin, grants, view, means, WriteMode::Sent)
         }
     }

@@ -26,7 +26,7 @@ pub use places::line_of_grant;
 pub(crate) use takeover::belongs_to_kubernetes;
 
 use crate::grants::{Grant, GrantError, GrantErrors, Grants};
-use crate::object::finalizer_of;
+use crate::object::{finalizer_of, manager_of};
 use crate::text;
 use crate::text::is_dns_label;
 
@@ -49,6 +49,8 @@ pub struct PluginDocument {
     pub component: PathBuf,
     /// The finalizer of the earlier operator whose objects it takes over; none for its own.
     pub finalizer: Option<String>,
+    /// The field managers of the earlier operator, whose fields it takes over.
+    pub replaces: Vec<String>,
     /// Handed to the guest as JSON; `{}` if there is none.
     pub config: String,
     /// What the plugin may touch.
@@ -120,6 +122,8 @@ struct Spec {
     #[serde(default)]
     limits: limits::Raw,
     finalizer: Option<String>,
+    #[serde(default)]
+    replaces: Vec<String>,
     resync: Option<units::Time>,
     build: Option<Build>,
 }
@@ -238,12 +242,17 @@ fn check(file: &Path, document: Document) -> Result<PluginDocument, Vec<FieldErr
     {
         return fail("spec.finalizer", problem);
     }
+    let own = manager_of(&name);
+    if let Some((at, problem)) = takeover::replaces_problem(&document.spec.replaces, &own) {
+        return fail(&format!("spec.replaces[{at}]"), problem);
+    }
     let http = http::read(document.spec.http)?;
     let folder = file.parent().unwrap_or(Path::new("."));
     Ok(PluginDocument {
         component: folder.join(document.spec.source.file),
         file: file.to_owned(),
         finalizer: document.spec.finalizer,
+        replaces: document.spec.replaces,
         config: Value::Object(document.spec.config).to_string(),
         grants,
         http,

@@ -2,6 +2,7 @@
 
 mod apply_scope;
 mod fields;
+mod handover;
 mod json;
 mod key;
 mod metadata;
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 pub use apply_scope::ApplyScope;
 pub use fields::{BadPath, Fields};
+pub(crate) use handover::{handed_over, is_written_by};
 use json::Json;
 pub(crate) use json::TextCompressor;
 pub use key::Key;

@@ -43,11 +43,18 @@ pub struct ReleaseFlags {
 /// # Errors
 /// A host runs the plugin, or some object could not be released.
 pub async fn release(flags: ReleaseFlags, seams: Seams) -> anyhow::Result<()> {
-    let (api, namespace) = connect(&flags.cluster, &seams).await?;
     let plugin = &flags.plugin;
     if !is_dns_label(plugin) {
         bail!("{plugin:?} is not a plugin's name: a DNS label such as greeter");
     }
+    if let Some(finalizer) = &flags.finalizer
+        && belongs_to_kubernetes(finalizer)
+    {
+        bail!(
+            "--finalizer {finalizer} belongs to Kubernetes, which removes it itself: name that of the plugin's document"
+        );
+    }
+    let (api, namespace) = connect(&flags.cluster, &seams).await?;
     let namespaces = namespaces(&flags, &api, namespace).await?;
     let identity = format!("windlass-release_{:016x}", seams.rng.number());
     let times = Times::default();
@@ -119,13 +126,8 @@ async fn take_off(flags: &ReleaseFlags, api: &Api, seams: &Seams) -> anyhow::Res
     let plugin = &flags.plugin;
     let discovery = Discovery::new(api.clone(), seams.clock);
     let resources = resources(&discovery, flags.resource.as_ref()).await?;
-    let finalizer = match &flags.finalizer {
-        Some(named) if belongs_to_kubernetes(named) => bail!(
-            "--finalizer {named} belongs to Kubernetes, which removes it itself: name that of the plugin's document"
-        ),
-        Some(named) => named.clone(),
-        None => finalizer_of(plugin),
-    };
+    let own = || finalizer_of(plugin);
+    let finalizer = flags.finalizer.clone().unwrap_or_else(own);
     let (mut released, mut failed) = (0, 0);
     for resource in &resources {
         let objects = match carriers(api, resource, None, &finalizer).await {

@@ -10,6 +10,7 @@ use crate::api::{Api, Gate};
 use crate::controller::{ControllerParts, Prepared};
 use crate::manifest;
 use crate::metrics::PluginStage;
+use crate::plugin::cluster::Replaces;
 use crate::plugin::{HttpAccess, Plugin};
 
 /// What takes the place of what is here.
@@ -113,6 +114,7 @@ pub(super) fn parts(
     let access = |means| HttpAccess::new(means, document.http.clone(), meters.http.clone());
     ControllerParts {
         finalizer: document.finalizer(),
+        replaces: Replaces::of(&document.replaces),
         grants: document.grants.clone(),
         http: host.http.as_ref().map(|means| Arc::new(access(means))),
         api,

@@ -16,6 +16,7 @@ use crate::plugin::{Description, PrimaryWatch};
 pub(super) struct Wants<'a> {
     pub(super) description: &'a Description,
     pub(super) finalizer: Option<&'a str>,
+    pub(super) replaces: &'a [String],
     pub(super) grants: &'a Grants,
     pub(super) http: &'a Rules,
     pub(super) limits: &'a Limits,
@@ -28,6 +29,7 @@ impl Wants<'_> {
         same_sight(self.description, other.description)
             && same_steps(self.description, other.description)
             && self.finalizer == other.finalizer
+            && self.replaces == other.replaces
             && self.grants == other.grants
             && self.http == other.http
             && same_workers(self.limits, other.limits)
@@ -114,6 +116,7 @@ mod tests {
         let wants = Wants {
             description: &described,
             finalizer: None,
+            replaces: &[],
             grants: &granted,
             http: &Rules::default(),
             limits: &limits,
@@ -125,6 +128,7 @@ mod tests {
         wants.serve(&Wants {
             description,
             finalizer: None,
+            replaces: &[],
             grants,
             http: &Rules::default(),
             limits,

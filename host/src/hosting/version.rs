@@ -55,6 +55,7 @@ impl Version {
         Wants {
             description: &self.plugin.description,
             finalizer: document.finalizer.as_deref(),
+            replaces: &document.replaces,
             grants: &document.grants,
             http: &document.http,
             limits: self.plugin.limits(),

@@ -34,10 +34,66 @@ pub(super) fn finalizer_problem(name: &str, grants: &Grants) -> Option<String> {
     })
 }
 
+/// The longest name of a field manager: the API server takes no longer one.
+const LONGEST_MANAGER: usize = 128;
+
+/// What is wrong with `spec.replaces`, and with which of the names. `own` is the plugin's field manager.
+pub(super) fn replaces_problem(managers: &[String], own: &str) -> Option<(usize, String)> {
+    let problem = |name: &String| {
+        if name == own || name.starts_with(&format!("{own}/")) {
+            return Some(format!("{name} is the plugin's own field manager"));
+        }
+        let is_name = !name.is_empty()
+            && name.chars().count() <= LONGEST_MANAGER
+            && !name.chars().any(char::is_control);
+        (!is_name).then(|| {
+            format!(
+                "{name:?} is not the name of a field manager: `kubectl get KIND NAME -o yaml --show-managed-fields` shows them"
+            )
+        })
+    };
+    let mut managers = managers.iter().enumerate();
+    managers.find_map(|(at, name)| Some((at, problem(name)?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::grants::Grant;
+
+    #[test]
+    fn what_is_replaced_is_a_field_manager_of_somebody_else() {
+        let long = "x".repeat(129);
+        let rows = [
+            (
+                &["cert-manager", "before-first-apply", "windlass/old"][..],
+                None,
+            ),
+            (
+                &["old", ""],
+                Some((1, "\"\" is not the name of a field manager")),
+            ),
+            (&[&*long], Some((0, "is not the name"))),
+            (&["a\nb"], Some((0, "is not the name"))),
+            (
+                &["windlass/p"],
+                Some((0, "is the plugin's own field manager")),
+            ),
+            (
+                &["windlass/p/1234"],
+                Some((0, "is the plugin's own field manager")),
+            ),
+        ];
+        for (managers, want) in rows {
+            let managers: Vec<String> = managers.iter().map(|it| (*it).to_owned()).collect();
+            let problem = replaces_problem(&managers, "windlass/p");
+            let is_told = match (&problem, want) {
+                (Some((at, told)), Some((place, text))) => *at == place && told.contains(text),
+                (told, want) => told.is_none() && want.is_none(),
+            };
+            assert!(is_told, "{managers:?}: {problem:?}");
+        }
+    }
 
     #[test]
     fn a_finalizer_is_an_operators_or_a_grant_names_it() {

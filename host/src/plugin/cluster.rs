@@ -24,6 +24,7 @@ mod patch;
 mod protect;
 mod read;
 mod remarks;
+mod replaces;
 mod retry;
 mod select;
 mod set;
@@ -65,6 +66,7 @@ pub use access::AccessMeans;
 use captured::Captured;
 pub use captured::{CapturedWrite, CapturedWrites};
 pub use check::owned_by;
+pub use replaces::Replaces;
 use state::{CallState, SeenVersion};
 
 /// What all calls of one plugin share.
@@ -91,6 +93,8 @@ pub struct ClusterAccess {
     pub throttled: Throttled,
     /// What it may send over HTTP; nothing if the host sends nothing.
     pub http: fetch::Access,
+    /// The field managers whose fields its applies take over.
+    pub replaces: Replaces,
     /// What the plugin watches.
     pub view: Arc<View>,
     /// Where Events go.

@@ -262,6 +262,7 @@ fn alone(file: &Path) -> PluginDocument {
         file: file.to_owned(),
         component: file.to_owned(),
         finalizer: None,
+        replaces: Vec::new(),
         config: "{}".to_owned(),
         grants: Grants::default(),
         http: Rules::default(),

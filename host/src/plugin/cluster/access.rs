@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CapturedWrites, ClusterAccess, WriteMode};
+use super::{CapturedWrites, ClusterAccess, Replaces, WriteMode};
 use crate::api::{Api, Discovery};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
@@ -46,6 +46,7 @@ impl ClusterAccess {
             rates: Rates::default(),
             throttled: Throttled::default(),
             http: None,
+            replaces: Replaces::default(),
             view,
             events,
             account: plugin.account().clone(),

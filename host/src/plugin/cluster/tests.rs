@@ -17,6 +17,7 @@ mod ownership;
 mod patch;
 mod read;
 mod repeat;
+mod replaces;
 mod reserved;
 mod select;
 mod set;
@@ -133,6 +134,8 @@ impl World {
         let (events, task) = Recorder::start(api.clone(), &seams, "test");
         let settings = Settings::default();
         let informers = Informers::new(api.clone(), discovery.clone(), seams, settings);
+        let replaced = setting.replaces.iter().map(|it| (*it).to_owned());
+        let replaced: Vec<String> = replaced.collect();
         let cluster = ClusterAccess {
             plugin: "greeter".into(),
             api,
@@ -145,6 +148,7 @@ impl World {
             rates: Rates::default(),
             throttled: Throttled::default(),
             http: None,
+            replaces: super::Replaces::of(&replaced),
             view: Arc::new(view),
             events,
             account: setting.account,
@@ -258,6 +262,8 @@ struct Setting {
     writes: WriteMode,
     /// Where its memory counts.
     account: Account,
+    /// The field managers that the plugin replaces.
+    replaces: &'static [&'static str],
     /// Whether the plugin may take over ConfigMaps, and put the finalizer `example.com/hold` on them.
     adopts: bool,
     /// What the plugin reads of a Greeting; none for all of it.
@@ -273,6 +279,7 @@ impl Default for Setting {
             sees_maps: true,
             writes: WriteMode::Sent,
             account: Account::unlimited(),
+            replaces: &[],
             adopts: false,
             fields: &[],
             spec_change_only: false,

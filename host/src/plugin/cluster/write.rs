@@ -207,6 +207,7 @@ impl Call {
             }
         );
         self.check_owner(target, &object).await?;
+        self.replace_managers(target, &slot).await?;
         let parameters = parameters(&slot.0, &meant);
         let mut body = self.apply_body(target, object, meant);
         let subresource = (apply_scope == ApplyScope::Status).then_some("status");
@@ -326,7 +327,7 @@ pub(super) fn with_uid(mut object: Map<String, Value>, seen: Option<String>) -> 
 }
 
 /// The parameters of an apply: forced, but for a new object.
-fn parameters(manager: &str, meant: &ApplyTarget) -> String {
+pub(super) fn parameters(manager: &str, meant: &ApplyTarget) -> String {
     let mut parameters = form();
     parameters.append_pair("fieldManager", manager);
     if !matches!(meant, ApplyTarget::New) {

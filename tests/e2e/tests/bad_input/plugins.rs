@@ -136,6 +136,16 @@ fn bad_documents(bad: Bad) -> Bad {
             "  crds: Check",
             &[":6:3: unknown field `crds`", "`crds` is planned"],
         )
+        .document(
+            "foreign",
+            "  finalizer: kubernetes.io/pvc-protection",
+            &[":6:14: plugin foreign: spec.finalizer: ", "belongs to Kubernetes"],
+        )
+        .document(
+            "itself",
+            "  replaces: [windlass/itself]",
+            &[":6:14: plugin itself: spec.replaces[0]: ", "the plugin's own field manager"],
+        )
         .document("type", "  grants: all", &[":6:11: expected a list"])
         .document(
             "unit",

@@ -41,7 +41,7 @@ impl Call {
         for _ in 0..=RACES {
             let uid = there.as_ref().map(|there| there.metadata.uid.to_string());
             let adopted = match &there {
-                Some(there) => self.check_standing(target, there)?,
+                Some(there) => self.check_standing(target, there).await?,
                 None => false,
             };
             if expected.is_some() && expected != uid {
@@ -94,11 +94,12 @@ impl Call {
     }
 
     /// Whether the object is, or is going to be, one that was adopted.
-    fn check_standing(&mut self, target: &Target, there: &Object) -> Result<bool, Error> {
+    async fn check_standing(&mut self, target: &Target, there: &Object) -> Result<bool, Error> {
         let standing = member::standing(there, &self.primary, &self.cluster.plugin);
         bug!(SetsTakeWhatIsThere, return Ok(false));
         match standing {
             Standing::Member | Standing::Left => Ok(member::is_adopted(&there.metadata)),
+            Standing::Foreign if self.is_replaced(target, there).await? => Ok(false),
             Standing::Foreign if self.may_adopt(target) => Ok(true),
             Standing::Foreign | Standing::Controlled(_) => {
                 let why = member::refusal(&standing, &self.cluster.plugin);
