@@ -105,6 +105,9 @@ async fn roles(
         primaries: known.collect(),
         is_cluster_scoped: &is_cluster_scoped,
     };
+    if let Some(problem) = plugin.grants.leases_of_host(&account.namespace) {
+        return Err(vec![of_plugin(problem)]);
+    }
     let readiness = Readiness::of(&description, &plugin.grants, &places);
     let advice = |grants: &[Grant]| {
         let block = block(grants, 4);

@@ -138,7 +138,7 @@ fn to_write(needed: &[String]) -> String {
     )
 }
 
-/// Reads a list of words; `true` is a word that acknowledges nothing, so that whoever writes it learns the right ones.
+/// Reads a list of words; `true` is a word that acknowledges nothing, so that anyone who writes it learns the right ones.
 pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     struct Visitor;
     impl<'de> serde::de::Visitor<'de> for Visitor {

@@ -4,7 +4,7 @@ mod rows;
 
 use std::fmt;
 
-use super::{Access, Grant, Namespaces, Owners, split_subresource};
+use super::{Access, Grant, Grants, Namespaces, Owners, split_subresource};
 use rows::{NEVER, NEVER_VERBS, POWERFUL, PowerRow, Verbs};
 
 /// The group of roles and bindings.
@@ -13,8 +13,22 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// It names no objects: no name restricts it.
 const DELETE_COLLECTION: &str = "deletecollection";
 
-/// What no wildcard covers.
-const SECRETS: (&str, &str) = ("", "secrets");
+/// What no wildcard covers: group and resource, and how a grant for it names the group.
+const BY_NAME: [(&str, &str, &str); 2] = [
+    (
+        "",
+        "secrets",
+        "a grant for Secrets names their group, which is \"\"",
+    ),
+    (
+        LEASES.0,
+        LEASES.1,
+        "a grant for Leases names their group, which is coordination.k8s.io",
+    ),
+];
+
+/// Given only in namespaces that a grant names, and never in that of the host.
+const LEASES: (&str, &str) = ("coordination.k8s.io", "leases");
 
 /// How much power a grant gives, and what in it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +89,9 @@ pub(super) fn must_name_namespace(access: &Access<'_>) -> bool {
         return false;
     };
     let resource = access.resource;
+    if (&*resource.group, &*resource.plural) == LEASES {
+        return true;
+    }
     is_write(access.verb)
         && POWERFUL.iter().any(|row| {
             matches!(row.verbs, Verbs::WritesIn(place) if place == namespace)
@@ -84,13 +101,16 @@ pub(super) fn must_name_namespace(access: &Access<'_>) -> bool {
 
 /// Whether only a grant that names the resource covers it, and a wildcard does not.
 pub(super) fn must_be_named(group: &str, plural: &str) -> bool {
-    (group, plural) == SECRETS
+    BY_NAME
+        .iter()
+        .any(|(held, name, _)| (*held, *name) == (group, plural))
 }
 
 /// The resources that no wildcard covers, each with its group: (`""`, `secrets`).
 pub(crate) fn never_by_wildcard() -> impl Iterator<Item = (&'static str, &'static str)> {
     let never = NEVER.iter().map(|row| (row.group, row.resource));
-    never.chain([SECRETS])
+    let by_name = BY_NAME.iter();
+    never.chain(by_name.map(|(group, plural, _)| (*group, *plural)))
 }
 
 /// What `grant` is, and all reasons for that.
@@ -105,6 +125,9 @@ pub(super) fn power(grant: &Grant) -> Power {
         .each_pair()
         .find_map(|(group, resource)| never_in(group, resource))
     {
+        return Power::Never(never);
+    }
+    if let Some(never) = leases_anywhere(grant) {
         return Power::Never(never);
     }
     let mut reasons = Reasons::default();
@@ -125,6 +148,39 @@ pub(super) fn power(grant: &Grant) -> Power {
         Power::Plain
     } else {
         Power::Powerful(reasons.0)
+    }
+}
+
+/// Leases in namespaces that the grant does not name: the host's may be among them.
+fn leases_anywhere(grant: &Grant) -> Option<PowerReason> {
+    let (_, resource) = leases_in(grant)?;
+    let is_named = matches!(grant.namespaces, Namespaces::Only(_));
+    (!is_named).then(|| {
+        PowerReason::never(
+            format!("{resource} in namespaces without their names"),
+            "a grant for Leases lists its namespaces, since a plugin never gets those of its host",
+        )
+    })
+}
+
+/// What of Leases a grant names.
+fn leases_in(grant: &Grant) -> Option<(&str, &str)> {
+    let mut pairs = grant.each_pair();
+    pairs.find(|(group, resource)| (*group, split_subresource(resource).0) == LEASES)
+}
+
+impl Grants {
+    /// Why a host in this namespace refuses them: its own Leases are there.
+    pub fn leases_of_host(&self, namespace: &str) -> Option<String> {
+        let at = self.0.iter().position(|grant| {
+            let Namespaces::Only(names) = &grant.namespaces else {
+                return false;
+            };
+            leases_in(grant).is_some() && names.iter().any(|name| name == namespace)
+        })?;
+        Some(format!(
+            "spec.grants[{at}]: leases in {namespace}, the namespace of the host: a plugin is never given that: they decide which host runs which plugin"
+        ))
     }
 }
 
@@ -227,10 +283,11 @@ impl PowerReason {
 /// What an entry of a grant covers that no plugin gets.
 fn never_in(group: &str, resource: &str) -> Option<PowerReason> {
     let (plural, subresource) = split_subresource(resource);
-    if group == "*" && must_be_named("", plural) {
+    let mut by_name = BY_NAME.iter();
+    if let Some((_, _, why)) = by_name.find(|(_, held, _)| group == "*" && *held == plural) {
         return Some(PowerReason::never(
             format!("{resource} through a wildcard in apiGroups"),
-            "a grant for Secrets names their group, which is \"\"",
+            why,
         ));
     }
     let row = NEVER.iter().find(|row| {

@@ -108,6 +108,11 @@ impl Host {
         document: &manifest::PluginDocument,
         description: &Description,
     ) -> Result<(), Refusal> {
+        if let Some(problem) = document.grants.leases_of_host(&self.namespace) {
+            let (file, name) = (document.file.display(), &document.name);
+            let why = format!("{file}: plugin {name} is not started: {problem}");
+            return Err(RefusalReason::NotGranted(why).into());
+        }
         let readiness = self.readiness(description, &document.grants);
         let advice = |grants: &[Grant]| {
             format!("add it to grants, if it is to have it: {}", entries(grants))

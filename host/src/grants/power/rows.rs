@@ -161,6 +161,11 @@ pub(in crate::grants) const POWERFUL: &[PowerRow] = &[
         ADMISSION,
     ),
     any(
+        "coordination.k8s.io",
+        "leases",
+        "a Lease decides which of several processes acts, and whether a node is alive",
+    ),
+    any(
         "certificates.k8s.io",
         "certificatesigningrequests",
         "a signed certificate lets its holder act as any user",
@@ -193,11 +198,6 @@ pub(in crate::grants) const NEVER: &[PowerRow] = &[
         "windlass.dev",
         "plugins",
         "a plugin that writes Plugin documents grants itself anything",
-    ),
-    any(
-        "coordination.k8s.io",
-        "leases",
-        "a Lease decides which host runs which plugin",
     ),
 ];
 

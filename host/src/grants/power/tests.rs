@@ -31,6 +31,7 @@ fn told(grant: Grant) -> String {
 /// The places where a grant may hold: a row that is about one namespace holds there.
 fn places(row: &PowerRow) -> Vec<Namespaces> {
     match row.verbs {
+        _ if (row.group, row.resource) == LEASES => vec![only("other")],
         Verbs::WritesIn(namespace) => vec![only(namespace)],
         Verbs::Any | Verbs::Writes => {
             vec![Namespaces::SameAsPrimary, Namespaces::All, only("other")]
@@ -144,14 +145,14 @@ fn each_row_of_what_is_never_given_is_refused_with_its_reason() {
         }
     }
     // Subresources do not lead around it.
-    for (group, resource) in [
-        ("windlass.dev", "plugins/status"),
-        ("coordination.k8s.io", "leases/status"),
-    ] {
-        let mut never = grant(group, resource, &["patch"], Namespaces::All);
-        never.acknowledge = never.acknowledgements();
-        assert!(told(never).contains("a plugin is never given that"));
-    }
+    let mut never = grant(
+        "windlass.dev",
+        "plugins/status",
+        &["patch"],
+        Namespaces::All,
+    );
+    never.acknowledge = never.acknowledgements();
+    assert!(told(never).contains("a plugin is never given that"));
     for (verb, why) in NEVER_VERBS {
         let mut never = grant("", "configmaps", &[verb], Namespaces::All);
         never.acknowledge = never.acknowledgements();
@@ -291,4 +292,44 @@ fn the_hosts_own_roles_are_nobodys_to_write() {
             assert!(!grants.allow(&all, None), "its own are among them");
         }
     }
+}
+
+#[test]
+fn leases_are_given_in_namespaces_that_a_grant_names() {
+    let of = |group: &str, resource: &str, namespaces| {
+        let leases = grant(group, resource, &["get", "update"], namespaces);
+        Grants::new(vec![leases.acknowledged()])
+    };
+    let group = "coordination.k8s.io";
+    for namespaces in [Namespaces::All, Namespaces::SameAsPrimary] {
+        for resource in ["leases", "leases/status"] {
+            let told = of(group, resource, namespaces.clone()).unwrap_err();
+            let told = told.to_string();
+            assert!(
+                told.contains("a grant for Leases lists its namespaces"),
+                "{told}"
+            );
+        }
+    }
+    let told = of("*", "leases", only("a")).unwrap_err().to_string();
+    assert!(told.contains("leases through a wildcard"), "{told}");
+    let leases = resource(group, "leases");
+    let given = of(group, "leases", only("a")).unwrap();
+    let wild = of(group, "*", only("a")).unwrap();
+    for (grants, namespace, may) in [
+        (&given, "a", true),
+        (&given, "b", false),
+        (&wild, "a", false),
+    ] {
+        assert_eq!(
+            grants.allow(&access(&leases, "update", namespace), Some("b")),
+            may
+        );
+    }
+    let told = given.leases_of_host("a").unwrap();
+    assert!(told.starts_with("spec.grants[0]: leases in a, "), "{told}");
+    assert_eq!(
+        (given.leases_of_host("b"), wild.leases_of_host("a")),
+        (None, None)
+    );
 }

@@ -5,7 +5,7 @@ use std::process::Output;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use windlass_e2e::{
-    Account, Acknowledge, Cluster, HOME, Plugins, control_plane, documents, rbac, workspace,
+    Account, Acknowledge, Cluster, HOME, Plugins, Scene, control_plane, documents, rbac, workspace,
 };
 
 use crate::kubectl;
@@ -186,5 +186,32 @@ async fn what_run_would_not_start_gives_no_roles_and_is_named() -> Result<()> {
     let empty = Plugins::new("default")?;
     let output = rbac(empty.folder(), &[])?;
     assert_eq!(output.status.code(), Some(1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_plugin_never_gets_the_leases_of_its_host() -> Result<()> {
+    let scene = Scene::empty("leases").await?;
+    let namespace = &*scene.cluster.namespace;
+    let leases = json!({
+        "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "update"],
+        "namespaces": [namespace],
+    });
+    let grants = [leases.acknowledged()];
+    let plugins = Plugins::new(namespace)?.hostile("locks", "none", &json!({}), &grants)?;
+    let refusal = format!("spec.grants[1]: leases in {namespace}, the namespace of the host");
+    let refused = rbac(plugins.folder(), &["--namespace", namespace])?;
+    let said = String::from_utf8(refused.stderr)?;
+    ensure!(
+        !refused.status.success() && said.contains(&refusal),
+        "{said}"
+    );
+    let elsewhere = rbac(plugins.folder(), &["--namespace", "another"])?;
+    ensure!(elsewhere.status.success(), "{elsewhere:?}");
+    for file in ["hostile.wasm", "locks.yaml"] {
+        let from = plugins.folder().join(file);
+        std::fs::copy(from, scene.plugins.folder().join(file))?;
+    }
+    scene.host.says(&refusal).await?;
     Ok(())
 }
