@@ -26,22 +26,14 @@ const things = () => {
 
 test("a request is sent in the contract's form, and answered at once", () => {
   const cluster = things();
-  cluster.answerRequests(({ method, body }) => {
-    assert.equal(method, "PUT");
-    assert.equal(new TextDecoder().decode(body), '{"a":1}');
-    return {
-      status: 201,
-      headers: [{ name: "content-type", value: "application/json" }],
-      body: new TextEncoder().encode('{"id":7}'),
-    };
-  });
+  const url = "https://api.example.com/zones/a";
+  cluster.setHttp([{ request: `PUT ${url}`, respond: { status: 201, body: { id: 7 } } }]);
   const asks = plugin((host) => {
     const response = fetch(host, "https://api.example.com/zones/a", {
       method: "PUT",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ a: 1 }),
       timeout: "5s",
-      credential: "mine",
     });
     assert.equal(response.status, 201);
     assert.ok(response.ok);
@@ -51,24 +43,37 @@ test("a request is sent in the contract's form, and answered at once", () => {
   assert.equal(answer, "awaitChange", JSON.stringify(answer));
   const [request] = requests;
   assert.equal(request?.url, "https://api.example.com/zones/a");
-  assert.deepEqual([request?.timeoutMs, request?.credential], [5000, "mine"]);
+  assert.equal(request?.timeoutMs, 5000);
+  assert.equal(new TextDecoder().decode(request?.body), '{"a":1}');
 });
 
-test("without anybody who answers, the request fails by name", () => {
+test("a request that the document does not allow, or that times out, fails by its code", () => {
   const cluster = things();
-  let code = "";
-  const asks = plugin((host) => {
-    try {
-      fetch(host, "https://api.example.com/");
-    } catch (error) {
-      assert.ok(error instanceof FetchError);
-      code = error.code;
-      throw error;
-    }
-  });
-  const { answer } = cluster.reconcile(asks, "a");
-  assert.equal(code, "other");
-  assert.match(JSON.stringify(answer), /cannot GET https:\/\/api.example.com\/: nobody answers/);
+  cluster.setHttp([{ request: "GET https://api.example.com/", error: "timeout" }]);
+  for (const [url, want] of [
+    ["https://api.example.com/", "timeout"],
+    ["https://other.example.com/", "denied"],
+  ]) {
+    let code = "";
+    const asks = plugin((host) => {
+      try {
+        fetch(host, String(url));
+      } catch (error) {
+        assert.ok(error instanceof FetchError);
+        code = error.code;
+        throw error;
+      }
+    });
+    const { answer } = cluster.reconcile(asks, "a");
+    assert.equal(code, want);
+    assert.ok(JSON.stringify(answer).includes(`cannot GET ${url}`), JSON.stringify(answer));
+  }
+  assert.throws(() => {
+    cluster.reconcile(
+      plugin((host) => void fetch(host, "https://api.example.com/b")),
+      "a",
+    );
+  }, /nothing answers `GET https:\/\/api.example.com\/b`/);
 });
 
 test("origins are described once", () => {

@@ -1,30 +1,16 @@
-// The cluster as one call sees it: what the host checks before it asks the API server.
+// A call of a plugin, whose imports go to the process that plays the cluster.
 
-import { allNeeds } from "../src/controller.js";
-import { refusal } from "../src/failed.js";
-import { group, plural } from "../src/needs.js";
-import { objectRef, reference, title } from "../src/object.js";
-import { inBatches } from "./bulk.js";
-import { adopted, children, disowned, held, released } from "./owners.js";
-import { touchesGuarded } from "./patch.js";
-import { rows } from "./select.js";
-import { applySet, whole } from "./set.js";
+import { controllerOf } from "../src/controller.js";
+import { refusal, setRefusal } from "../src/failed.js";
+import { run } from "../src/run.js";
 
-/** @typedef {import("@windlass/sdk").KubernetesObject} KubernetesObject */
-/** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
 /** @typedef {import("@windlass/sdk").HostImports} HostImports */
+/** @typedef {import("@windlass/sdk").Plugin} Plugin */
+/** @typedef {import("./process.js").Process} Process */
+/** @typedef {{ index?: number, code: import("@windlass/sdk").Code, text?: string, status?: { code: number, reason?: string, causes?: string[] } }} RecordedError */
 
-/** What the fake calls the own finalizer of the plugin. */
-const FINALIZER = "windlass.dev/plugin";
-
-/** The host drops a larger hint. */
-const LARGEST_HINT = 16 << 10;
-
-/**
- * The imports of one call for one primary, on a store.
- * @implements {HostImports}
- */
-export class Call {
+/** What a plugin told people in its calls. */
+export class Told {
   /** @type {import("@windlass/sdk").Event[]} */
   events = [];
   /** @type {string[]} */
@@ -33,344 +19,172 @@ export class Call {
   metrics = [];
   /** @type {import("@windlass/sdk").HttpRequest[]} */
   requests = [];
-  /** When the plugin wants to be called again. @type {Date | undefined} */
-  wakeTime;
-  #store;
-  #primary;
-  #owner;
-  #uid;
-  #needs;
-  #setApplied = false;
-  /** @type {Uint8Array | undefined} */
-  #kept;
+}
 
-  /**
-   * @param {import("./store.js").Store} store
-   * @param {KubernetesObject} primary
-   * @param {import("@windlass/sdk").Declaration} plugin
-   */
-  constructor(store, primary, plugin) {
-    this.#store = store;
-    this.#primary = reference(primary);
-    this.#owner = primary;
-    this.#uid = primary.metadata.uid;
-    this.#needs = allNeeds(plugin);
-  }
-
-  /** @param {ObjectRef} target @param {string | undefined} subresource */
-  get(target, subresource) {
-    this.#may(["get"], target, subresource ? `/${subresource}` : "");
-    if (subresource) throw refusal("other", "FakeCluster has no subresources");
-    return this.#store.get(target);
-  }
-
-  /** @param {import("@windlass/sdk").ListQuery} query */
-  list(query) {
-    this.#may(["list"], objectRef(query.apiVersion, query.kind, query.namespace, ""), "");
-    return this.#store.list(query);
-  }
-
-  /** @param {import("@windlass/sdk").ListQuery} query @param {string[]} paths */
-  select(query, paths) {
-    return rows(this.list(query), paths);
-  }
-
-  /** @param {import("@windlass/sdk").ChildrenQuery} query */
-  listChildren({ apiVersion, kind, namespace, owner = this.#uid, ...wanted }) {
-    this.#may(["list"], objectRef(apiVersion, kind, namespace, ""), "");
-    return children(this.#store.list({ apiVersion, kind, namespace }), { owner, ...wanted });
-  }
-
-  /**
-   * @param {ObjectRef} target @param {string} uid
-   * @param {ObjectRef | undefined} owner @param {string | undefined} finalizer
-   */
-  adopt(target, uid, owner, finalizer) {
-    this.#may(["patch"], target, "");
-    if (!this.#isAlive()) throw refusal("gone");
-    const object = this.#meant(target, uid);
-    if (!object) throw refusal("conflict");
-    const by = this.#store.get(owner ?? this.#primary);
-    return this.#edit(target, object, adopted(object, by, finalizer));
-  }
-
-  /**
-   * @param {ObjectRef} target @param {string} uid
-   * @param {string[]} owners @param {string | undefined} finalizer
-   */
-  disown(target, uid, owners, finalizer) {
-    this.#may(["patch"], target, "");
-    const object = this.#meant(target, uid);
-    const taken = owners.length > 0 ? owners : [this.#uid];
-    if (object) this.#edit(target, object, disowned(object, taken, finalizer));
-  }
-
-  /** Each call is the first one that sees it. @param {ObjectRef} target */
-  unchangedFor(target) {
-    this.#may(["watch"], target, "");
-    this.#store.get(target);
-    return 0;
-  }
-
-  /** @returns {never} */
-  kinds() {
-    throw refusal("other", "FakeCluster does not know which kinds are served");
-  }
-
-  /** @param {ObjectRef} target @param {string} uid @param {string} finalizer */
-  hold(target, uid, finalizer) {
-    this.#may(["patch"], target, "");
-    const object = this.#meant(target, uid);
-    if (!object) throw refusal("conflict");
-    return this.#edit(target, object, held(object, finalizer));
-  }
-
-  /** @param {ObjectRef} target @param {string} uid @param {string} finalizer */
-  release(target, uid, finalizer) {
-    this.#may(["patch"], target, "");
-    const object = this.#meant(target, uid);
-    if (object) this.#edit(target, object, released(object, finalizer));
-  }
-
-  /** @param {{ target: ObjectRef, uid: string }[]} targets @param {string} finalizer */
-  releaseMany(targets, finalizer) {
-    return inBatches(targets, ({ target, uid }) => this.release(target, uid, finalizer));
-  }
-
-  /** @param {import("@windlass/sdk").HttpRequest} request */
-  fetch(request) {
-    this.requests.push(request);
-    const answer = this.#store.server?.(request);
-    if (answer) return answer;
-    const val = "nobody answers requests of this FakeCluster: see answerRequests";
-    throw Object.assign(new Error(val), { payload: { tag: "other", val } });
-  }
-
-  /** The host writes its own finalizer: the plugin does not write it. */
-  protect() {
-    this.#may(["patch"], this.#primary, "");
-    const object = this.#meant(this.#primary, String(this.#uid));
-    if (!object) throw refusal("gone");
-    const { metadata } = object;
-    if (metadata.finalizers?.includes(FINALIZER)) return;
-    if (metadata.deletionTimestamp !== undefined) throw refusal("gone");
-    this.#store.put({
-      ...object,
-      metadata: { ...metadata, finalizers: [...(metadata.finalizers ?? []), FINALIZER] },
+/**
+ * Says `message`, and has `plugin` answer the calls that follow, until it is done.
+ * @param {Process} process
+ * @param {Plugin} plugin
+ * @param {object} message
+ * @param {Told} told
+ */
+export function answered(process, plugin, message, told) {
+  let reply = process.exchange(message);
+  while (reply.call) {
+    reply = process.exchange({
+      returned: make(plugin, reply.call, imports(process, reply.call, told)),
     });
   }
+  if (reply.error !== undefined) throw new Error(reply.error);
+  return reply.ok;
+}
 
-  /** The object with this UID, if it is there. @param {ObjectRef} target @param {string} uid */
-  #meant(target, uid) {
-    try {
-      const object = this.#store.get(target);
-      return object.metadata.uid === uid ? object : undefined;
-    } catch {
-      return undefined;
-    }
-  }
-
-  /**
-   * Writes these fields of the metadata; nothing if there are none.
-   * @param {ObjectRef} target @param {KubernetesObject} object @param {object} metadata
-   */
-  #edit(target, object, metadata) {
-    if (Object.keys(metadata).length === 0) return object;
-    const changed = this.#store.patch(target, { metadata });
-    // It goes with its last finalizer.
-    if (changed.metadata.deletionTimestamp !== undefined) this.#store.remove(target);
-    return changed;
-  }
-
-  /** @param {KubernetesObject} given */
-  apply(given) {
-    const object = asJson(given);
-    const target = reference(object);
-    this.#may(["create", "patch"], target, "");
-    return this.#store.apply(this.#manager(this.#owns(object)), object);
-  }
-
-  /** @param {KubernetesObject[]} children */
-  applySet(children) {
-    if (this.#setApplied) throw whole("invalid", "a call applies one set");
-    this.#setApplied = true;
-    if (children.length > 0 && !this.#isAlive()) throw whole("gone");
-    return applySet(this.#store, this.#owner, asJson(children), {
-      apply: (child) => this.apply(child),
-      mayDelete: (target) => this.#mayAll(["watch", "delete"], target, ""),
-    });
-  }
-
-  /** @param {KubernetesObject} given */
-  create(given) {
-    const object = asJson(given);
-    const { name, generateName } = object.metadata;
-    const target = { ...reference(object), name: name ?? generateName };
-    this.#may(["create"], target, "");
-    return this.#store.create(this.#manager(this.#owns(object)), object);
-  }
-
-  /** @param {KubernetesObject[]} objects */
-  createMany(objects) {
-    return inBatches(objects, (object) => this.create(object));
-  }
-
-  /** @param {ObjectRef} parent @param {string} subresource @returns {never} */
-  createSubresource(parent, subresource) {
-    this.#may(["create"], parent, `/${subresource}`);
-    throw refusal("other", "FakeCluster has no subresources");
-  }
-
-  /** @param {ObjectRef} target @param {string} subresource @returns {never} */
-  updateSubresource(target, subresource) {
-    this.#may(["update"], target, `/${subresource}`);
-    throw refusal("other", "FakeCluster has no subresources");
-  }
-
-  /** @param {ObjectRef} target @param {string | undefined} subresource @param {object | object[]} patch */
-  patch(target, subresource, patch) {
-    this.#may(["patch"], target, subresource ? `/${subresource}` : "");
-    if (touchesGuarded(patch)) throw refusal("denied");
-    if (subresource) throw refusal("other", "FakeCluster has no subresources");
-    return this.#store.patch(target, asJson(patch));
-  }
-
-  /** @param {KubernetesObject} given */
-  applyStatus(given) {
-    const object = asJson(given);
-    const target = reference(object);
-    const own = title(target) === title(this.#primary);
-    if (own && !this.#mayAll(["patch"], target, "/status")) {
-      throw refusal("denied", "writesStatus is not true");
-    }
-    this.#may(["patch"], target, "/status");
-    this.#store.applyStatus(this.#manager(own), object);
-  }
-
-  /** @param {ObjectRef} target @param {import("@windlass/sdk").DeleteOptions} options */
-  delete(target, options) {
-    this.#may(["delete"], target, "");
-    this.#store.delete(target, options);
-  }
-
-  /** @param {{ target: ObjectRef, options: import("@windlass/sdk").DeleteOptions }[]} targets */
-  deleteMany(targets) {
-    const single = (/** @type {(typeof targets)[number]} */ { target, options }) =>
-      this.delete(target, options);
-    return inBatches(targets, single, (code) => code !== "not-found");
-  }
-
-  /** @param {import("@windlass/sdk").ListQuery} query @param {import("@windlass/sdk").DeleteOptions} options */
-  deleteAll(query, options) {
-    this.#may(["deletecollection"], { ...query, name: "" }, "");
-    for (const object of this.#store.list(query)) this.#store.delete(reference(object), options);
-  }
-
-  /** Each call is the first one, or the host has forgotten what an earlier one kept. */
-  recall() {
-    return this.#kept?.length ? this.#kept : undefined;
-  }
-
-  /** @param {Uint8Array} what */
-  keep(what) {
-    if (what.length <= LARGEST_HINT) this.#kept = what;
-  }
-
-  /** There is a token. @returns {undefined} */
-  takeToken() {
-    return undefined;
-  }
-
-  /** @param {import("@windlass/sdk").Event} event */
-  event(event) {
-    this.events.push(event);
-  }
-
-  /** @param {string} level @param {string} message @param {{ key: string, value: string }[]} fields */
-  log(level, message, fields) {
-    const pairs = fields.map(({ key, value }) => ` ${key}=${value}`);
-    this.logs.push(`${level}: ${message}${pairs.join("")}`);
-  }
-
-  /**
-   * @param {"add" | "set" | "observe"} measure @param {string} name
-   * @param {{ name: string, value: string }[]} labels @param {number} value
-   */
-  metric(measure, name, labels, value) {
-    const pairs = labels.map((label) => `,${label.name}=${label.value}`);
-    this.metrics.push(`${measure} ${name}${pairs.join("")} ${value}`);
-  }
-
-  config() {
-    return structuredClone(this.#store.config);
-  }
-
-  now() {
-    return this.#store.clock;
-  }
-
-  /** @param {string} time */
-  wakeAt(time) {
-    const date = new Date(time);
-    if (!(date.getTime() >= Number(this.wakeTime))) this.wakeTime = date;
-  }
-
-  attempt() {
-    return this.#store.attempt;
-  }
-
-  /** Whether the primary owns `object`; refuses what is the host's to write. @param {KubernetesObject} object */
-  #owns({ metadata: { finalizers = [], ownerReferences = [] } }) {
-    if (finalizers.length > 0) throw refusal("denied");
-    if (ownerReferences.some((owner) => owner.uid !== this.#uid)) throw refusal("denied");
-    const owned = ownerReferences.length > 0;
-    if (owned && !this.#isAlive()) throw refusal("gone");
-    return owned;
-  }
-
-  /** The primary is the same and stays. */
-  #isAlive() {
-    try {
-      const { uid, deletionTimestamp } = this.#store.get(this.#primary).metadata;
-      return uid === this.#uid && deletionTimestamp === undefined;
-    } catch {
-      return false;
-    }
-  }
-
-  /** Field managers are as the host's: apart for each primary where objects may be shared. @param {boolean} owned */
-  #manager(owned) {
-    return owned ? "windlass/plugin" : `windlass/plugin/${this.#uid?.slice(0, 8)}`;
-  }
-
-  /** Refuses unless one need covers each verb. @param {string[]} verbs @param {ObjectRef} target @param {string} below */
-  #may(verbs, target, below) {
-    if (!this.#mayAll(verbs, target, below)) throw refusal("denied");
-  }
-
-  /** Whether one need covers each verb. @param {string[]} verbs @param {ObjectRef} target @param {string} below */
-  #mayAll(verbs, target, below) {
-    const inGroup = this.#needs.filter((rule) => has(rule.apiGroups, group(target.apiVersion)));
-    const ofKind = inGroup.find((rule) => rule.kind === target.kind);
-    const resource = (ofKind?.resources.join("") ?? plural(target.kind)) + below;
-    const covers = (/** @type {string} */ verb) =>
-      inGroup.some(
-        ({ resources, resourceNames = [], ...rule }) =>
-          has(resources, resource) &&
-          has(rule.verbs, verb) &&
-          (resourceNames.length === 0 || has(resourceNames, target.name)),
-      );
-    return verbs.every(covers);
+/** Makes a call; what the plugin answers. @param {Plugin} plugin @param {any} call @param {HostImports} host */
+function make(plugin, { function: step, object }, host) {
+  try {
+    const one = controllerOf(plugin, object);
+    if (step === "reconcileGoing" && !one.reconcileGoing) return "awaitChange";
+    const { tag, val } = run(one, step, object, host, { root: `${process.cwd()}/` });
+    if (tag === "requeue-after") return { requeueAfter: val };
+    if (tag === "pending") return { pending: val };
+    return tag === "done" ? "done" : "awaitChange";
+  } catch (failure) {
+    const { tag, val, message } = /** @type {any} */ (failure);
+    return tag ? { [tag]: val } : { transient: message };
   }
 }
 
-/** @param {string[]} list @param {string} word */
-const has = (list, word) => list.includes(word) || list.includes("*");
+/** What a recorded error is in the form of the bindings. @param {RecordedError} error */
+function payload({ code, text = "", status }) {
+  if (!["denied", "conflict", "invalid", "other"].includes(code)) return { tag: code };
+  const { code: number = 0, reason = "", causes = [] } = status ?? {};
+  return { tag: code, val: { code: number, reason, message: text, causes } };
+}
 
 /**
- * What the host would get of it.
- * @template T
- * @param {T} object
- * @returns {T}
+ * The imports of a call.
+ * @param {Process} process
+ * @param {any} call
+ * @param {Told} told
+ * @returns {HostImports}
  */
-const asJson = (object) => JSON.parse(JSON.stringify(object));
+function imports(process, { config, now, attempt }, told) {
+  /** @param {string} name @param {object} given */
+  const ask = (name, given) => {
+    const { ok, errors, error } = process.exchange({ import: { name, arguments: given } });
+    if (error !== undefined) throw new Error(error);
+    return { ok, errors };
+  };
+  /** Calls an import that has one answer. @param {string} name @param {object} given */
+  const one = (name, given) => {
+    const { ok, errors } = ask(name, given);
+    if (!errors) return ok;
+    const { tag, val } = payload(errors[0]);
+    throw refusal(tag, val);
+  };
+  /** Calls an import that has an answer for each object. @param {string} name @param {object} given */
+  const many = (name, given) => {
+    const items = one(name, given);
+    return items.map((/** @type {{ ok?: any, error?: RecordedError }} */ { ok, error }) =>
+      error ? { tag: "err", val: payload(error) } : { tag: "ok", val: ok },
+    );
+  };
+  return {
+    get: (target, subresource, consistency) => one("get", { target, subresource, consistency }),
+    list: (query) => one("list", asked(query)),
+    select: (query, paths) => one("select", { query: asked(query), paths }),
+    listChildren: (query) =>
+      one("list-children", { orphans: false, metadataOnly: false, ...query }),
+    kinds: () => one("kinds", {}),
+    unchangedFor: (target) => one("unchanged-for", { target }),
+    adopt: (target, uid, owner, finalizer) => one("adopt", { target, uid, owner, finalizer }),
+    disown: (target, uid, owners, finalizer) => one("disown", { target, uid, owners, finalizer }),
+    hold: (target, uid, finalizer) => one("hold", { target, uid, finalizer }),
+    release: (target, uid, finalizer) => one("release", { target, uid, finalizer }),
+    releaseMany: (targets, finalizer) => many("release-many", { targets, finalizer }),
+    protect: () => one("protect", {}),
+    apply: (object) => one("apply", { object }),
+    applyStatus: (object) => one("apply-status", { object }),
+    applySet(children) {
+      const { ok, errors } = ask("apply-set", { children });
+      if (!errors) return ok;
+      throw setRefusal(
+        errors.map((/** @type {RecordedError} */ error) => ({
+          index: error.index,
+          error: payload(error),
+        })),
+      );
+    },
+    create: (object) => one("create", { object }),
+    createMany: (objects) => many("create-many", { objects }),
+    createSubresource: (parent, subresource, object) =>
+      one("create-subresource", { parent, subresource, object }),
+    updateSubresource: (target, subresource, object) =>
+      one("update-subresource", { target, subresource, object }),
+    patch: (target, subresource, patch) =>
+      one("patch", {
+        target,
+        subresource,
+        patchType: Array.isArray(patch) ? "json" : "merge",
+        patch,
+      }),
+    delete: (target, options) => one("delete", { target, ...options }),
+    deleteMany: (targets) =>
+      many("delete-many", {
+        targets: targets.map(({ target, options }) => ({ target, ...options })),
+      }),
+    deleteAll: (query, options) => one("delete-all", { query: asked(query), ...options }),
+    recall() {
+      const hint = one("recall", {});
+      if (!hint) return undefined;
+      const { text, base64 } = hint;
+      return text === undefined
+        ? new Uint8Array(Buffer.from(base64, "base64"))
+        : new TextEncoder().encode(text);
+    },
+    keep: (what) => void process.exchange({ keep: Buffer.from(what).toString("base64") }),
+    takeToken: (bucket, perHour, burst) => one("take", { bucket, perHour, burst }) ?? undefined,
+    fetch(request) {
+      told.requests.push(request);
+      const { headers, body, ...rest } = request;
+      const pairs = headers.map(({ name, value }) => [name, value]);
+      const bodyBase64 = Buffer.from(body).toString("base64");
+      const answer = one("fetch", { ...rest, headers: pairs, bodyBase64 });
+      return {
+        status: answer.status,
+        headers: (answer.headers ?? []).map((/** @type {string[]} */ [name, value]) => ({
+          name,
+          value,
+        })),
+        body: answer.bodyBase64
+          ? new Uint8Array(Buffer.from(answer.bodyBase64, "base64"))
+          : new TextEncoder().encode(answer.body ?? ""),
+      };
+    },
+    event(event) {
+      told.events.push(event);
+      ask("publish", event);
+    },
+    log(level, message, fields) {
+      const words = fields.map(({ key, value }) => ` ${key}=${value}`);
+      told.logs.push(`${level}: ${message}${words.join("")}`);
+    },
+    metric(measure, name, labels, value) {
+      const words = labels.map((label) => `,${label.name}=${label.value}`);
+      told.metrics.push(`${measure} ${name}${words.join("")} ${value}`);
+    },
+    config: () => config,
+    now: () => now,
+    wakeAt: (time) => void process.exchange({ wakeAt: time }),
+    attempt: () => attempt,
+  };
+}
+
+/** @param {import("@windlass/sdk").ListQuery} query */
+function asked({ labelSelector, consistency, ...query }) {
+  return {
+    ...query,
+    labelSelector: labelSelector?.toString(),
+    consistency: consistency ?? "stored",
+  };
+}

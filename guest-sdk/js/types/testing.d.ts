@@ -1,24 +1,13 @@
 // The types of @windlass/sdk/testing.
 
-import type {
-  Code,
-  Declaration,
-  HttpRequest,
-  HttpResponse,
-  Plugin,
-  DeleteOptions,
-  Event,
-  KubernetesObject,
-  ListQuery,
-  ObjectRef,
-} from "@windlass/sdk";
+import type { Event, HttpRequest, KubernetesObject, ObjectRef, Plugin } from "@windlass/sdk";
 
-/** A change that was made through the verbs. */
+/** A change that a plugin made in the cluster. */
 export interface Write {
-  verb: "apply" | "applyStatus" | "create" | "patch" | "delete";
+  verb: "apply" | "applyStatus" | "create" | "patch" | "update" | "delete";
   /** `ConfigMap/default/ada`. */
   target: string;
-  /** What was applied, created or patched with, as it was sent; null for a delete. */
+  /** What was applied, created, patched or updated with, as the plugin gave it; null for a delete. */
   object: any;
 }
 
@@ -42,79 +31,51 @@ export interface Pass {
   metrics: string[];
   /** The HTTP requests that it sent. */
   requests: HttpRequest[];
+  /** What the host logged. */
+  hostLog: string;
 }
 
-/** One call of a fixture, with what comes before and after it. */
-export interface Step {
-  given?: {
-    config?: Record<string, unknown>;
-    objects?: KubernetesObject[];
-    /** JSON merge patches, by the object: `ConfigMap/default/ada`. */
-    edits?: Record<string, object>;
-    /** `ConfigMap/default/ada`. */
-    removals?: string[];
-  };
-  /** Either `reconcile` or `finalize`: `Greeting/default/ada`. */
-  when: { reconcile?: string; finalize?: string; clock?: string; attempt?: number };
-  then: {
-    answer:
-      string | { requeueAfter?: string; pending?: string; transient?: string; terminal?: string };
-    /** When the plugin wants to be called again, by `wakeAt`. */
-    wakeAt?: string;
-    /** All writes but those of the primary's status, in order: whole, or by name. */
-    writes?: { [verb in Write["verb"]]?: string | KubernetesObject }[];
-    /** The status that is applied to the primary; absent if it is not written. */
-    status?: object;
-  };
-  /** For `windlass test --chaos` alone. */
-  keeps?: string[];
-}
-
-/** A cluster in memory, for a plugin's own tests. */
+/**
+ * A cluster in memory, which `windlass fake` plays, for a plugin's own tests. Objects have names such as
+ * `ConfigMap/default/ada`.
+ */
 export class FakeCluster {
-  constructor();
+  /** A cluster with the namespace `default`, for the project of `folder` (the current one), or of a folder above it. */
+  constructor(folder?: string);
   /** The operator's configuration. */
   config: Record<string, unknown>;
-  /** The time of calls from now on: RFC 3339 in UTC, with milliseconds. */
-  clock: string;
+  /** Sets the time of calls from now on: RFC 3339. At first it is `2026-11-21T09:30:00Z`. */
+  set clock(time: string);
   /** How often the primary has failed, as calls are told from now on. */
   attempt: number;
+  /** Changes the cluster to what the first step of a fixture file gives. */
+  given(path: string): void;
   /** Makes a pass for `ada` or `namespace/ada`, as the host does for an object that stays. */
-  reconcile(plugin: Declaration<any>, name: string): Pass;
-  /** Makes a pass as the host does for an object that is being deleted. */
-  finalize(plugin: Declaration<any>, name: string): Pass;
-  /** Makes a pass for any primary. */
-  pass(plugin: Declaration<any>, step: "reconcile" | "finalize", target: ObjectRef): Pass;
-  get(target: ObjectRef): KubernetesObject;
-  list(query: ListQuery): KubernetesObject[];
-  /** Applies as `manager`; throws a refusal. */
-  apply(manager: string, object: KubernetesObject): KubernetesObject;
-  applyStatus(manager: string, object: KubernetesObject): KubernetesObject;
-  create(manager: string, object: KubernetesObject): KubernetesObject;
-  /** Patches: an array is a JSON patch, an object a merge patch. */
-  patch(target: ObjectRef, patch: object | object[]): KubernetesObject;
-  delete(target: ObjectRef, options?: DeleteOptions): void;
-  /** Puts an object there as somebody else would, whole. */
+  reconcile(plugin: Plugin, name: string): Pass;
+  /** Makes a pass for an object that is being deleted and waits for something else, if there is `reconcileGoing`. */
+  reconcileGoing(plugin: Plugin, name: string): Pass;
+  /** Makes a pass for an object that is being deleted and has the plugin's finalizer. */
+  finalize(plugin: Plugin, name: string): Pass;
+  /** Puts an object there as somebody else would, whole, and its namespace. */
   put(object: KubernetesObject): void;
-  /** Changes `ConfigMap/default/ada` as somebody else would, by a JSON merge patch. */
-  edit(name: string, patch: object): void;
-  /** The object `ConfigMap/default/ada`; throws if there is none. */
-  find(name: string): ObjectRef;
-  /** Removes an object as somebody else would: it stays while it has finalizers. */
-  remove(target: ObjectRef): void;
-  /** What was changed through the verbs since the last time. */
-  takeWrites(): Write[];
-  /** Lets the `nth` write from now on (1 is the next) fail. */
-  failWrite(nth: number, code: Code): void;
-  /** Every object, in the order of their names. */
+  /** Changes an object as somebody else would, by a JSON merge patch. */
+  edit(object: string | ObjectRef, patch: object): void;
+  /** Deletes an object as somebody else would: it stays while it has finalizers. */
+  remove(object: string | ObjectRef): void;
+  /** Sets who answers HTTP requests: the rows of `given.http` of a fixture. */
+  setHttp(rows: object[]): void;
+  /**
+   * Lets each write to the object fail in the next pass with `unavailable`. If it is `done`, it is carried out
+   * nevertheless, and only the answer is lost.
+   */
+  failWrites(object: string | ObjectRef, options?: { done?: boolean }): void;
+  /** An object; undefined if it is absent. */
+  get(object: string | ObjectRef): any;
+  /** Every object. */
   objects(): KubernetesObject[];
-  /** From now on `answer` plays the servers outside the cluster. Without it, each request fails. */
-  answerRequests(answer: (request: HttpRequest) => HttpResponse): void;
-  /** A copy of the cluster. */
-  clone(): this;
 }
 
-/** Runs every `*.yaml` in `folder`, each as one `test`, also with each write failing once. */
+/** Runs every `*.yaml` in `folder`, each as one `test`, also with each write and HTTP request failing once. */
 export function runFixtures(
   plugin: Plugin,
   folder: string,
@@ -122,7 +83,5 @@ export function runFixtures(
 ): void;
 /** Runs one fixture file. */
 export function runFixture(plugin: Plugin, path: string): void;
-/** The steps of a fixture file. */
-export function loadFixture(path: string): Step[];
 /** The cluster as it is before the first call of a fixture file. */
 export function clusterGiven(path: string): FakeCluster;
