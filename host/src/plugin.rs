@@ -57,7 +57,7 @@ pub use describe::Describe;
 pub use description::{Description, DescriptionDocument, Finalizes, Need, PrimaryWatch};
 pub use engine::{SLICE, SLOTS};
 pub use hints::Hints;
-pub use http::{Answering, HttpAccess, HttpMeans, HttpRequests, StandIn};
+pub use http::{Answering, HttpAccess, HttpMeans, HttpRequests, ServerAddresses, StandIn};
 pub use load::LoadError;
 pub(crate) use outcome::is_own_time;
 pub use outcome::{CallError, CallFailure, Called};

@@ -4,7 +4,6 @@ mod flags;
 mod shares;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +20,7 @@ use crate::hosting::{Host, LastGood, Quarantine};
 use crate::informer::{Informers, Settings};
 use crate::lease::Times;
 use crate::metrics::Metrics;
-use crate::plugin::{HttpMeans, Sandboxes, code_cache, sandboxes};
+use crate::plugin::{HttpMeans, Sandboxes, ServerAddresses, code_cache, sandboxes};
 use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::shutdown;
@@ -56,7 +55,7 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
         .context("cannot use the state folder; name another one with --state-dir")?;
     let _alive = crashes.keep_alive(&seams);
     let (api, namespace) = connect(&flags.cluster, &seams).await?;
-    let servers = addresses(&api.requests().server().unwrap_or_default()).await;
+    let servers = ServerAddresses::of(api.clone(), seams.clock).await;
     let ports = Ports {
         metrics: flags.metrics_bind_address,
         probes: flags.health_probe_bind_address,
@@ -73,7 +72,7 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
         times,
         grace: flags.graceful_shutdown_timeout,
         failures,
-        http: Some(HttpMeans::new(&seams, servers, BTreeMap::new())),
+        http: Some(HttpMeans::new(&seams, Arc::new(servers), BTreeMap::new())),
     };
     let wired = wire(means, &seams);
     wired.host.events.limit(flags.shares.events());
@@ -83,20 +82,6 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
     wired.host.run(watch, folder, &phase, &phases).await?;
     tracing::info!("stopped");
     Ok(())
-}
-
-/// The addresses of the API server, `host:port`: no plugin sends a request there.
-async fn addresses(server: &str) -> Vec<SocketAddr> {
-    let server = if server.contains(':') {
-        server.to_owned()
-    } else {
-        format!("{server}:443")
-    };
-    match tokio::net::lookup_host(server).await {
-        Ok(addresses) => addresses.collect(),
-        // It was connected to a moment ago, perhaps through a proxy that knows the name.
-        Err(_) => Vec::new(),
-    }
 }
 
 /// What a host is made with.

@@ -27,6 +27,7 @@ mod tell;
 mod verdict;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -46,7 +47,7 @@ use windlass_host::connect::ClusterFlags;
 use windlass_host::connect::connect;
 use windlass_host::hosting::Quarantine;
 use windlass_host::lease::Times;
-use windlass_host::plugin::{HttpMeans, code_cache, sandboxes};
+use windlass_host::plugin::{HttpMeans, ServerAddresses, code_cache, sandboxes};
 use windlass_host::recording::FailureRecorder;
 use windlass_host::runtime::{HostDependencies, Wired, identity, wire};
 use windlass_host::screen::Tone;
@@ -91,6 +92,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
     let local = http::local(&flags.http)?;
     let (api, namespace) = connect(&cluster, &seams).await?;
     let name = identity(&seams);
+    let servers = ServerAddresses::of(api.clone(), seams.clock).await;
     let means = HostDependencies {
         api,
         namespace,
@@ -102,7 +104,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         times: Times::default(),
         grace: GRACE,
         failures,
-        http: Some(HttpMeans::new(&seams, Vec::new(), local)),
+        http: Some(HttpMeans::new(&seams, Arc::new(servers), local)),
     };
     let wired = wire(means, &seams);
     let ports = Ports {

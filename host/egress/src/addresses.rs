@@ -8,37 +8,41 @@ mod resolve;
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-
-use parking_lot::RwLock;
+use std::pin::Pin;
 
 use crate::error::Failure;
 pub use kind::Kind;
 pub use resolve::{Resolve, Resolving, SystemResolver};
 
-/// Addresses that the host forbids beside the reserved ones: those of the API server.
-#[derive(Debug, Default)]
-pub struct Forbidden(RwLock<List>);
-
-#[derive(Debug, Default)]
-struct List {
-    addresses: Vec<IpAddr>,
-    sockets: Vec<SocketAddr>,
+/// Says which addresses are those of the API server. No rule opens them.
+pub trait ApiServers: Send + Sync {
+    /// All that are known now.
+    fn addresses(&self) -> Known<'_>;
 }
 
-impl Forbidden {
-    /// Replaces the list: `addresses` with all ports, `sockets` with one port each.
-    pub fn replace(&self, addresses: Vec<IpAddr>, sockets: Vec<SocketAddr>) {
-        *self.0.write() = List { addresses, sockets };
-    }
+/// The future of [`ApiServers::addresses`].
+pub type Known<'a> = Pin<Box<dyn Future<Output = ApiServerAddresses> + Send + 'a>>;
 
+/// The addresses of the API server.
+#[derive(Clone, Debug, Default)]
+pub struct ApiServerAddresses {
+    /// Those that are known, each with its port.
+    pub sockets: Vec<SocketAddr>,
+    /// Why there may be more. Then no rule opens a private address, which may be one of them.
+    pub problem: Option<String>,
+}
+
+/// They never change.
+impl ApiServers for ApiServerAddresses {
+    fn addresses(&self) -> Known<'_> {
+        Box::pin(std::future::ready(self.clone()))
+    }
+}
+
+impl ApiServerAddresses {
     fn holds(&self, address: IpAddr, port: u16) -> bool {
-        let list = self.0.read();
-        let is_same = |other: IpAddr| other.to_canonical() == address;
-        list.addresses.iter().any(|other| is_same(*other))
-            || list
-                .sockets
-                .iter()
-                .any(|other| other.port() == port && is_same(other.ip()))
+        let mut sockets = self.sockets.iter();
+        sockets.any(|other| other.port() == port && other.ip().to_canonical() == address)
     }
 }
 
@@ -59,7 +63,7 @@ pub(crate) fn check(
     addresses: &[IpAddr],
     port: u16,
     allow_private: bool,
-    forbidden: &Forbidden,
+    servers: &ApiServerAddresses,
 ) -> Result<Vec<SocketAddr>, Failure> {
     let mut checked = Vec::with_capacity(addresses.len());
     for address in addresses {
@@ -69,8 +73,15 @@ pub(crate) fn check(
                 Failure::denied(format!("the origin leads to {address}, which is {what}"))
             };
             allowed(address, allow_private).map_err(|kind| refused(&kind))?;
-            if forbidden.holds(address, port) {
+            if servers.holds(address, port) {
                 return Err(refused(&"an address of the API server"));
+            }
+            if let Some(problem) = &servers.problem
+                && Kind::of(address) == Kind::Private
+            {
+                return Err(refused(&format!(
+                    "private: it may be an address of the API server, and the host does not know those: {problem}"
+                )));
             }
         }
         let socket = SocketAddr::new(address.to_canonical(), port);
@@ -91,8 +102,8 @@ mod tests {
 
     #[test]
     fn one_forbidden_address_forbids_all() {
-        let forbidden = Forbidden::default();
-        let check = |texts: &[&str]| check(&addresses(texts), 443, false, &forbidden);
+        let servers = ApiServerAddresses::default();
+        let check = |texts: &[&str]| check(&addresses(texts), 443, false, &servers);
         assert_eq!(
             check(&["1.1.1.1", "2606:4700::1", "1.1.1.1"])
                 .unwrap()
@@ -111,22 +122,36 @@ mod tests {
 
     #[test]
     fn no_rule_opens_the_api_server() {
-        let forbidden = Forbidden::default();
-        let sockets = vec!["10.0.0.2:6443".parse().unwrap()];
-        forbidden.replace(addresses(&["10.0.0.1", "::ffff:10.0.0.3"]), sockets);
-        let is_allowed = |text, port| check(&addresses(&[text]), port, true, &forbidden).is_ok();
-        for (text, port, want) in [
-            ("10.0.0.1", 443, false),
-            ("10.0.0.1", 80, false),
-            ("::ffff:10.0.0.1", 80, false),
-            ("64:ff9b::a00:1", 80, false),
-            ("10.0.0.2", 6443, false),
-            ("::ffff:10.0.0.2", 6443, false),
-            ("10.0.0.2", 80, true),
-            ("10.0.0.3", 80, false),
-            ("10.0.0.4", 6443, true),
-        ] {
-            assert_eq!(is_allowed(text, port), want, "{text} {port}");
+        let sockets = [
+            "10.0.0.1:443",
+            "10.0.0.2:6443",
+            "[::ffff:10.0.0.3]:443",
+            "1.2.3.4:443",
+        ];
+        let mut servers = ApiServerAddresses {
+            sockets: sockets.map(|socket| socket.parse().unwrap()).into(),
+            problem: None,
+        };
+        // (address, port, whether it is allowed; the same if the host does not know all servers)
+        let rows = [
+            ("10.0.0.1", 443, false, false),
+            ("10.0.0.1", 80, true, false),
+            ("::ffff:10.0.0.1", 443, false, false),
+            ("64:ff9b::a00:1", 443, false, false),
+            ("10.0.0.2", 6443, false, false),
+            ("::ffff:10.0.0.2", 6443, false, false),
+            ("10.0.0.2", 80, true, false),
+            ("10.0.0.3", 443, false, false),
+            ("10.0.0.4", 6443, true, false),
+            ("1.2.3.4", 443, false, false),
+            ("1.2.3.5", 443, true, true),
+        ];
+        for (text, port, known, unknown) in rows {
+            for (problem, want) in [(None, known), (Some("no right".to_owned()), unknown)] {
+                servers.problem = problem;
+                let checked = check(&addresses(&[text]), port, true, &servers);
+                assert_eq!(checked.is_ok(), want, "{text} {port} {servers:?}");
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ use http_body_util::Full;
 use tokio::time::Instant;
 use tokio_rustls::rustls::RootCertStore;
 
-use crate::addresses::{Forbidden, Resolve};
+use crate::addresses::{ApiServers, Resolve};
 use crate::clock::{Clock, until};
 use crate::error::{Error, Failure, Sent};
 use crate::fill::Filled;
@@ -68,8 +68,8 @@ impl Local {
 pub struct Settings {
     /// The authorities that are trusted where a rule names none.
     pub roots: Arc<RootCertStore>,
-    /// The addresses of the API server.
-    pub forbidden: Arc<Forbidden>,
+    /// Says which addresses are those of the API server.
+    pub servers: Arc<dyn ApiServers>,
     /// Finds addresses.
     pub resolver: Arc<dyn Resolve>,
     /// Opens connections.

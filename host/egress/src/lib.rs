@@ -36,7 +36,9 @@ mod secrets;
 mod text;
 mod tls;
 
-pub use addresses::{Forbidden, Kind, Resolve, Resolving, SystemResolver};
+pub use addresses::{
+    ApiServerAddresses, ApiServers, Kind, Known, Resolve, Resolving, SystemResolver,
+};
 pub use client::{
     ANSWER_BEGINS, Answer, Client, Dial, Dialing, Local, Memory, Settings, TcpDialer, Terms,
 };

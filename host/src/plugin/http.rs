@@ -1,9 +1,9 @@
 //! The HTTP requests of plugins: what all plugins of a host share, and what one of them has.
 
 mod requests;
+mod servers;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,12 +11,13 @@ use futures::future::BoxFuture;
 use http::HeaderValue;
 use parking_lot::Mutex;
 use windlass_egress::{
-    ANSWER_BEGINS, Answer, Client, Error, Failure, Forbidden, Local, Memory, ObjectName, Origin,
+    ANSWER_BEGINS, Answer, ApiServers, Client, Error, Failure, Local, Memory, ObjectName, Origin,
     Request, RequestBucket, Rules, SecretData, Sent, Settings, Sleeping, SystemResolver, TcpDialer,
     Terms, TlsParts, system_roots,
 };
 
 pub use requests::HttpRequests;
+pub use servers::ServerAddresses;
 
 use crate::memory::Charge;
 use crate::seams::{Clock, Seams};
@@ -59,19 +60,20 @@ enum Connections {
 }
 
 impl HttpMeans {
-    /// Requests go to the network, but to no address of the API server, which are `forbidden`; `local` servers stand in
-    /// for their origins.
-    pub fn new(seams: &Seams, forbidden: Vec<SocketAddr>, local: BTreeMap<Origin, Local>) -> Self {
+    /// Requests go to the network, but to no address that `servers` names; `local` servers stand in for their origins.
+    pub fn new(
+        seams: &Seams,
+        servers: Arc<dyn ApiServers>,
+        local: BTreeMap<Origin, Local>,
+    ) -> Self {
         let (roots, problems) = system_roots();
         for problem in problems {
             tracing::debug!("an authority of the system is left out: {problem}");
         }
-        let servers = Forbidden::default();
-        servers.replace(Vec::new(), forbidden);
         Self {
             servers: Servers::Network(Settings {
                 roots: Arc::new(roots),
-                forbidden: Arc::new(servers),
+                servers,
                 resolver: Arc::new(SystemResolver::default()),
                 dialer: Arc::new(TcpDialer),
                 clock: Arc::new(seams.clock),

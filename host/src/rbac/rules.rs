@@ -165,6 +165,23 @@ pub(super) fn add_sources(
             add("secrets", None);
         }
     }
+    if http.allow.iter().any(|allowed| allowed.allow_private) {
+        add_servers(places);
+    }
+}
+
+/// What tells the host the addresses of the API server, which no rule opens.
+fn add_servers(places: &mut BTreeMap<RoleScope, Vec<PolicyRule>>) {
+    let held = places.entry(RoleScope::Namespace("default".to_owned()));
+    let held = held.or_default();
+    for rule in [
+        rule(&[""], &["services"], &["kubernetes"], &["get"]),
+        rule(&["discovery.k8s.io"], &["endpointslices"], &[], &["list"]),
+    ] {
+        if !held.iter().any(|by| covers(by, &rule)) {
+            held.push(rule);
+        }
+    }
 }
 
 /// Where any of the primary kinds is watched.

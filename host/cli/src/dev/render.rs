@@ -22,6 +22,7 @@ use super::news::News;
 use super::target::{Target, Version};
 use crate::project::Maker;
 use crate::project::objects::{Wanted, in_order, objects};
+use windlass_egress::ApiServerAddresses;
 use windlass_host::api::{Api, Request, Resource};
 use windlass_host::error::Chain;
 use windlass_host::flags::ObjectFormat;
@@ -145,6 +146,8 @@ fn host_dependencies(
         rng: Rng::seeded(1),
         ..seams.clone()
     };
+    // It is in memory: it has no addresses.
+    let servers = ApiServerAddresses::default();
     Ok(HostDependencies {
         api: Api::new(kube::Client::new(server.clone(), HOME), repeatable),
         namespace: HOME.to_owned(),
@@ -156,7 +159,7 @@ fn host_dependencies(
         times: Times::default(),
         grace: super::GRACE,
         failures: None,
-        http: Some(HttpMeans::new(seams, Vec::new(), BTreeMap::new())),
+        http: Some(HttpMeans::new(seams, Arc::new(servers), BTreeMap::new())),
     })
 }
 

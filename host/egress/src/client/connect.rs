@@ -92,7 +92,8 @@ async fn checked(
         }
     };
     let allow_private = permitted.rule.allow_private;
-    let mut checked = addresses::check(&found, origin.port(), allow_private, &settings.forbidden)?;
+    let servers = settings.servers.addresses().await;
+    let mut checked = addresses::check(&found, origin.port(), allow_private, &servers)?;
     if checked.is_empty() {
         let reason = format!("the name of {origin} has no address");
         return Err(Failure::unsent(Error::Unavailable, reason));

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
-use windlass_egress::{Origin, Resolve, Resolving};
+use windlass_egress::{ApiServerAddresses, Origin, Resolve, Resolving};
 
 use super::world::{Fetch, Names, Setup, Stop, get};
 
@@ -124,9 +124,17 @@ async fn outcome(attack: &Attack, missing: Missing) -> Result<(), String> {
     let names = setup.names();
     setup.settings.resolver = Arc::new(Partial(Arc::clone(&names), missing));
     if missing != Missing::ApiServer {
-        let addresses = vec!["10.96.0.1".parse().unwrap(), "fd00:96::1".parse().unwrap()];
-        let sockets = vec!["10.1.1.1:6443".parse().unwrap()];
-        setup.settings.forbidden.replace(addresses, sockets);
+        let sockets = [
+            "10.96.0.1:443",
+            "10.96.0.1:80",
+            "[fd00:96::1]:443",
+            "[fd00:96::1]:80",
+            "10.1.1.1:6443",
+        ];
+        setup.settings.servers = Arc::new(ApiServerAddresses {
+            sockets: sockets.map(|socket| socket.parse().unwrap()).into(),
+            problem: None,
+        });
     }
     let mut world = setup.build();
     world.secrets.insert("token".to_owned(), b"s3cret".to_vec());

@@ -178,7 +178,7 @@ impl Setup {
         let (names, dialer) = (Arc::new(Names::default()), Arc::new(Dialer::default()));
         let settings = Settings {
             roots: Arc::new(RootCertStore::empty()),
-            forbidden: Arc::new(Forbidden::default()),
+            servers: Arc::new(ApiServerAddresses::default()),
             resolver: Arc::clone(&names) as Arc<dyn Resolve>,
             dialer: Arc::clone(&dialer) as Arc<dyn Dial>,
             clock: Arc::new(TokioClock),

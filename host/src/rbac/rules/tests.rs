@@ -319,6 +319,7 @@ fn what_the_host_reads_for_http_requests_is_read_by_name_where_it_is() {
         "inject": [{ "header": "Authorization", "value": "Bearer {token}", "secret": { "name": "api" } }],
     }, {
         "origin": "https://b.example",
+        "allowPrivate": true,
         "credentials": "same-namespace",
         "inject": [{ "header": "X-Key", "value": "{key}" }],
     }] });
@@ -340,6 +341,7 @@ fn what_the_host_reads_for_http_requests_is_read_by_name_where_it_is() {
     let lines: Vec<String> = places.iter().map(line).collect();
     let want = [
         "Namespace(\"a\"): secrets [api]; secrets []",
+        "Namespace(\"default\"): services [kubernetes]; endpointslices []",
         "Namespace(\"trust\"): configmaps [ca]",
     ];
     assert_eq!(lines, want);

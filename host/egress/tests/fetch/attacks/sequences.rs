@@ -1,7 +1,10 @@
 //! Ways out that take more than one request.
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use serde_json::json;
-use windlass_egress::{Error, PER_CALL, Scheme, Sent};
+use windlass_egress::{ApiServerAddresses, ApiServers, Error, Known, PER_CALL, Scheme, Sent};
 
 use crate::server::{Reply, Server};
 use crate::world::{Setup, Stop, World, get};
@@ -52,17 +55,28 @@ async fn a_name_that_changes_its_address_within_a_request_is_looked_up_once() {
     );
 }
 
+/// The addresses of API servers that come and go.
+#[derive(Default)]
+struct Changing(Mutex<ApiServerAddresses>);
+
+impl ApiServers for Changing {
+    fn addresses(&self) -> Known<'_> {
+        Box::pin(std::future::ready(self.0.lock().clone()))
+    }
+}
+
 #[tokio::test]
 async fn a_connection_to_an_address_that_is_forbidden_since_is_not_used() {
     let server = Server::start(|_| Reply::ok("body")).await;
-    let setup =
+    let mut setup =
         Setup::new(json!({"allow": [{"origin": "http://plain.example", "allowPrivate": true}]}));
-    let forbidden = std::sync::Arc::clone(&setup.settings.forbidden);
+    let servers = Arc::new(Changing::default());
+    setup.settings.servers = servers.clone();
     let world = setup.build();
     *world.dialer.server.lock() = Some(server.address);
     world.names.set("plain.example", &[&["10.96.0.1"]]);
     world.answer(get(URL)).await;
-    forbidden.replace(vec!["10.96.0.1".parse().unwrap()], Vec::new());
+    servers.0.lock().sockets = vec!["10.96.0.1:80".parse().unwrap()];
     assert_eq!(world.failure(get(URL)).await.error, Error::Denied);
     assert_eq!(server.seen().len(), 1);
 }
