@@ -2,10 +2,11 @@
 
 use windlass_sdk::{Cluster, Failure};
 
-use crate::{Garden, Status, children, config_map, text};
+use super::{Garden, Status};
+use crate::maps::{children, config_map, text};
 
 /// Makes the levels that are missing, and deletes those that are too many.
-pub(crate) fn build(
+pub(super) fn build(
     garden: &Garden,
     cluster: &dyn Cluster,
     bug: &str,

@@ -3,10 +3,11 @@
 use serde_json::Value;
 use windlass_sdk::{Cluster, Failure, ListQuery, Manifest};
 
-use crate::{Garden, config_map, text};
+use super::Garden;
+use crate::maps::{config_map, text};
 
 /// Makes the plants that are wanted, and deletes the others.
-pub(crate) fn plant(garden: &Garden, cluster: &dyn Cluster, bug: &str) -> Result<(), Failure> {
+pub(super) fn plant(garden: &Garden, cluster: &dyn Cluster, bug: &str) -> Result<(), Failure> {
     let levels = garden.spec.levels.to_string();
     let wanted = garden.spec.plants.iter().map(|plant| name(garden, plant));
     if bug == "takes-over" {
@@ -27,7 +28,7 @@ pub(crate) fn plant(garden: &Garden, cluster: &dyn Cluster, bug: &str) -> Result
 }
 
 /// Deletes plants that have no owner.
-pub(crate) fn uproot(garden: &Garden, cluster: &dyn Cluster, bug: &str) -> Result<(), Failure> {
+pub(super) fn uproot(garden: &Garden, cluster: &dyn Cluster, bug: &str) -> Result<(), Failure> {
     if bug == "takes-over" {
         for plant in &garden.spec.plants {
             cluster.delete(&config_map(garden, name(garden, plant)))?;
