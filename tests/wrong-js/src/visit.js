@@ -53,7 +53,7 @@ function badge(visit, cluster) {
   } catch (error) {
     // The bug: every error means that it is there already. It is the `except ApiException: pass` of many operators in
     // Python (the class of errors that only logs show, of which Sieve found five).
-    if (!isBroken && !(error instanceof ClusterError && error.isConflict)) throw error;
+    if (!isBroken && !(error instanceof ClusterError && error.code === "conflict")) throw error;
   }
 }
 
@@ -91,7 +91,8 @@ function registered(visit, cluster) {
   // The bug: what was made, and is not in the status yet, is made again. Coralogix's operator did so
   // (coralogix/coralogix-operator#595).
   const isBroken = cluster.config.bug === "posts-again";
-  const known = isBroken ? visit.status?.record : found(visit, cluster);
+  const listed = found(visit, cluster);
+  const known = isBroken ? visit.status?.record : listed;
   if (known) return known;
   const body = JSON.stringify({ visit: visit.metadata.uid });
   const response = fetch(cluster, `${SERVER}/visits`, { method: "POST", body });

@@ -31,7 +31,7 @@ pub(crate) type Garden = Object<Spec, Status>;
 
 /// What is wanted.
 #[derive(Deserialize)]
-pub(crate) struct Spec {
+pub struct Spec {
     #[serde(default)]
     plants: Vec<String>,
     #[serde(default)]
@@ -41,7 +41,7 @@ pub(crate) struct Spec {
 /// What was seen and done.
 #[derive(Clone, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Status {
+pub struct Status {
     observed_generation: i64,
     sign: bool,
     key: String,
@@ -53,7 +53,7 @@ pub(crate) struct Status {
 
 /// The controller.
 #[derive(Default)]
-pub(crate) struct Gardens;
+pub struct Gardens;
 
 impl Reconciler for Gardens {
     const WATCHES: (&'static str, &'static str) = ("tests.windlass.dev/v1", "Garden");

@@ -19,7 +19,7 @@ type Hive = Object<Spec, Status>;
 
 /// What is wanted.
 #[derive(Deserialize)]
-pub(crate) struct Spec {
+pub struct Spec {
     size: u32,
     breed: String,
 }
@@ -27,13 +27,13 @@ pub(crate) struct Spec {
 /// What was seen.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Status {
+pub struct Status {
     observed_generation: i64,
 }
 
 /// The controller.
 #[derive(Default)]
-pub(crate) struct Hives;
+pub struct Hives;
 
 impl Reconciler for Hives {
     const WATCHES: (&'static str, &'static str) = ("tests.windlass.dev/v1", "Hive");

@@ -10,4 +10,8 @@ mod meadow;
 
 use windlass_sdk::export;
 
-export!(garden::Gardens, hive::Hives, meadow::Meadows);
+pub use garden::Gardens;
+pub use hive::Hives;
+pub use meadow::Meadows;
+
+export!(Gardens, Hives, Meadows);

@@ -22,7 +22,7 @@ type Meadow = Object<Spec, Status>;
 
 /// What is wanted.
 #[derive(Deserialize)]
-pub(crate) struct Spec {
+pub struct Spec {
     #[serde(default)]
     flowers: Vec<String>,
     fence: String,
@@ -31,13 +31,13 @@ pub(crate) struct Spec {
 /// What was seen.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Status {
+pub struct Status {
     fenced: bool,
 }
 
 /// The controller.
 #[derive(Default)]
-pub(crate) struct Meadows;
+pub struct Meadows;
 
 impl Reconciler for Meadows {
     const WATCHES: (&'static str, &'static str) = ("tests.windlass.dev/v1", "Meadow");
