@@ -65,13 +65,16 @@ apiserver-data: toolchain go ## Record the data of built-in kinds from a real AP
 	@cargo build --quiet --workspace --bin demo --bin capture
 	@target/debug/capture
 
-.PHONY: check fmt clippy docs deny audit typos prose manifests javascript
-check: fmt clippy docs deny audit typos prose manifests javascript ## Run all static checks
+.PHONY: check fmt clippy docs deny audit typos prose manifests javascript released
+check: fmt clippy docs deny audit typos prose manifests javascript released ## Run all static checks
 fmt: toolchain
 	cargo fmt --all --check
 clippy: toolchain
 	cargo clippy --workspace --all-targets --features windlass-contract/mutants -- -D warnings
 	cargo clippy $(addprefix -p ,windlass-sdk $(GUESTS)) --target wasm32-wasip2 --target-dir target/guests -- -D warnings
+# Components of each release still fit: wit/released.
+released: toolchain
+	@cargo test --quiet --workspace --test sandbox -- released::
 docs: toolchain
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 deny: toolchain $(TOOLS)/bin/cargo-deny-$(DENY)

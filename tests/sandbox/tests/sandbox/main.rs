@@ -19,6 +19,7 @@ mod javascript;
 mod lie;
 mod limits;
 mod proposals;
+mod released;
 mod secrets;
 mod shares;
 mod swap;
