@@ -69,6 +69,13 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
+/// A request that cannot be made, such as one with a wrong URL, never can.
+impl From<http::Error> for Failure {
+    fn from(error: http::Error) -> Self {
+        Self::Terminal(error.to_string())
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error.code {

@@ -3,7 +3,15 @@
 // - `<visit>-badge`, made once and never changed;
 // - `<visit>-ticket`, with the number of guests: it is written by the one who holds the lock `gate`.
 
-import { child, ClusterError, controller, done, manage, requeueAfter, transient } from "@windlass/sdk";
+import {
+  child,
+  ClusterError,
+  controller,
+  done,
+  manage,
+  requeueAfter,
+  transient,
+} from "@windlass/sdk";
 import { fetch } from "@windlass/sdk/http";
 import { configMap, isOwned, put } from "./maps.js";
 

@@ -1,6 +1,7 @@
 //! What passes on a fake cluster do.
 
 mod imports;
+mod pages;
 
 use std::fs;
 
