@@ -73,3 +73,8 @@ fn reflector_copies_both_kinds_while_hosts_fail() -> Result<()> {
 fn replicaset_keeps_its_pods_while_hosts_fail() -> Result<()> {
     holds("replicaset", 3, "60")
 }
+
+#[test]
+fn webapp_keeps_its_children_while_hosts_fail() -> Result<()> {
+    holds("webapp", 3, "60")
+}
