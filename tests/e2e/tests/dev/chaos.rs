@@ -11,97 +11,102 @@ use windlass_sandbox_tests::guests::guest;
 
 use super::fixtures::{said, test};
 
-/// A bug: the guest, its fixtures, the runs that suffice to find it, and what the report says of it.
-type Bug = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-);
+/// A bug, and how it is found.
+struct Bug {
+    name: &'static str,
+    guest: &'static str,
+    /// The folder of its fixtures.
+    fixtures: &'static str,
+    /// A run that finds it.
+    seed: u32,
+    /// As many runs find it, from seed 1 on.
+    runs: u32,
+    /// What the report says of it.
+    shown: &'static str,
+}
 
-/// The bugs of both guests.
-const BUGS: [Bug; 20] = [
-    (
+const fn bug(
+    name: &'static str,
+    (guest, fixtures): (&'static str, &'static str),
+    (seed, runs): (u32, u32),
+    shown: &'static str,
+) -> Bug {
+    Bug {
+        name,
+        guest,
+        fixtures,
+        seed,
+        runs,
+        shown,
+    }
+}
+
+const GARDEN: (&str, &str) = ("wrong", "garden");
+const HIVE: (&str, &str) = ("wrong", "hive");
+const MEADOW: (&str, &str) = ("wrong", "meadow");
+const VISIT: (&str, &str) = ("wrong-js", "visit");
+const TABLE: (&str, &str) = ("wrong-js", "table");
+
+/// The bugs of both guests. Those of the registrar, which are about HTTP alone, are in `chaos_outside`.
+///
+/// Two more bugs of the guests are not found:
+/// - `takes-an-error-for-there`, in 400 runs: the host itself sends a creation again that the server has not carried out, and
+///   a host that crashes meanwhile begins the call again. So the guest sees no error that it can take for something else.
+/// - `shares-a-name`, in 60 runs: nobody knows yet why not.
+const BUGS: [Bug; 18] = [
+    bug(
         "status-first",
-        "wrong",
-        "garden",
-        "300",
+        GARDEN,
+        (108, 300),
         "ada-sign\n- present\n+ absent",
     ),
-    ("creates-blindly", "wrong", "garden", "100", "ada-key-* (2)"),
-    (
+    bug("creates-blindly", GARDEN, (12, 100), "ada-key-* (2)"),
+    bug(
         "finalizes-by-status",
-        "wrong",
-        "garden",
-        "150",
+        GARDEN,
+        (76, 150),
         "configmaps default/ledger-",
     ),
-    (
+    bug(
         "marks-before-it-deletes",
-        "wrong",
-        "garden",
-        "300",
+        GARDEN,
+        (171, 300),
         "configmaps default/ledger-",
     ),
-    ("takes-over", "wrong", "garden", "60", FOREIGN),
-    ("deletes-by-name", "wrong", "garden", "100", FOREIGN),
-    ("counts-afterwards", "wrong", "garden", "300", "ada-level-*"),
-    ("requeues-once", "wrong", "garden", "300", ".status.open"),
-    (
-        "takes-the-first-for-all",
-        "wrong",
-        "hive",
-        "150",
-        "ada-wax-inner",
-    ),
-    (
+    bug("takes-over", GARDEN, (24, 60), FOREIGN),
+    bug("deletes-by-name", GARDEN, (9, 100), FOREIGN),
+    bug("counts-afterwards", GARDEN, (168, 300), "ada-level-*"),
+    bug("requeues-once", GARDEN, (168, 300), ".status.open"),
+    bug("takes-the-first-for-all", HIVE, (120, 150), "ada-wax-inner"),
+    bug(
         "compares-with-what-it-wrote",
-        "wrong",
-        "hive",
-        "400",
+        HIVE,
+        (125, 400),
         "ada-frames",
     ),
-    ("leaves-the-old-one", "wrong", "hive", "150", "ada-queen-*"),
-    (
+    bug("leaves-the-old-one", HIVE, (115, 150), "ada-queen-*"),
+    bug(
         "protects-late",
-        "wrong",
-        "hive",
-        "100",
+        HIVE,
+        (76, 100),
         "configmaps default/apiary-",
     ),
-    ("gives-up", "wrong", "hive", "100", "a change was missed"),
-    ("orders-at-random", "wrong", "meadow", "12", AT_REST),
-    ("shares-a-name", "wrong", "meadow", "12", AT_REST),
-    ("keeps-the-lock", "wrong-js", "visit", "100", "ada-ticket"),
-    (
-        "takes-an-error-for-there",
-        "wrong-js",
-        "visit",
-        "100",
-        "ada-badge",
-    ),
-    (
+    bug("gives-up", HIVE, (40, 100), "a change was missed"),
+    bug("orders-at-random", MEADOW, (12, 12), AT_REST),
+    bug("keeps-the-lock", VISIT, (56, 100), "ada-ticket"),
+    bug(
         "posts-again",
-        "wrong-js",
-        "visit",
-        "100",
+        VISIT,
+        (14, 100),
         "visits.example.com/visits/",
     ),
-    (
+    bug(
         "fails-when-it-is-gone",
-        "wrong-js",
-        "visit",
-        "100",
+        VISIT,
+        (17, 100),
         "waits for its deletion",
     ),
-    (
-        "waits-to-see-it-go",
-        "wrong-js",
-        "table",
-        "150",
-        "ada-seat-",
-    ),
+    bug("waits-to-see-it-go", TABLE, (359, 400), "ada-seat-"),
 ];
 
 /// What the report says of who touches what a user has made.
@@ -110,17 +115,8 @@ const FOREIGN: &str = "the user made it under the name of a child";
 /// What the report says of who never comes to rest.
 const AT_REST: &str = "writes during two resyncs, although nothing changed";
 
-/// How many of the bugs are to be found.
-const FOUND: usize = 18;
-
 /// The correct twins: those of all bugs of a guest that have one folder of fixtures.
-const TWINS: [(&str, &str); 5] = [
-    ("wrong", "garden"),
-    ("wrong", "hive"),
-    ("wrong", "meadow"),
-    ("wrong-js", "visit"),
-    ("wrong-js", "table"),
-];
+const TWINS: [(&str, &str); 5] = [GARDEN, HIVE, MEADOW, VISIT, TABLE];
 
 /// A project of a guest with a bug, or without one if it is called nothing: what is in its folder, and its component.
 fn wrong(name: &str, fixtures: &str, bug: &str) -> Result<TempDir> {
@@ -167,32 +163,43 @@ pub(super) fn messages(report: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// Whether a report of runs says what is `shown`.
+fn shows((passed, report): &(bool, Value), shown: &str) -> bool {
+    !passed && messages(report).iter().any(|text| text.contains(shown))
+}
+
 #[test]
 fn bugs_that_no_fixture_shows_are_found_with_faults() -> Result<()> {
     let mut missed = Vec::new();
-    for (bug, name, fixtures, number, shown) in BUGS {
-        let home = wrong(name, fixtures, bug)?;
+    for bug in BUGS {
+        let home = wrong(bug.guest, bug.fixtures, bug.name)?;
         // What fixtures say of each call holds; only a write that fails may show more.
         let (_, report) = runs(home.path(), &[])?;
         let differ = messages(&report)
             .into_iter()
             .find(|text| text.contains("want -, got +"));
-        ensure!(differ.is_none(), "{bug}: {report:#}");
-        let (passed, report) = runs(home.path(), &["--chaos", "--runs", number])?;
-        let all = messages(&report).join("\n");
-        let is_found = !passed && all.contains(shown);
-        if is_found {
-            let again = "run it again with: windlass test --chaos --seed ";
-            ensure!(all.contains(again), "{all}");
-        } else {
-            missed.push(format!("{bug}: {report:#}"));
+        ensure!(differ.is_none(), "{}: {report:#}", bug.name);
+        let (seed, number) = (bug.seed.to_string(), bug.runs.to_string());
+        let alone = ["--chaos", "--runs", "1", "--seed", &seed];
+        let mut found = runs(home.path(), &alone)?;
+        let mut how = format!("seed {seed}");
+        if !shows(&found, bug.shown) {
+            // After a change of the runs it is another one.
+            found = runs(home.path(), &["--chaos", "--runs", &number])?;
+            how = format!("not in seed {seed}");
         }
-        let how = if is_found { "found" } else { "missed" };
-        println!("{bug:28} {name:9} {number:>3} runs  {how:6}  {shown:?}");
+        if shows(&found, bug.shown) {
+            let all = messages(&found.1).join("\n");
+            let (_, again) = all
+                .split_once("run it again with: windlass test --chaos --seed ")
+                .with_context(|| all.clone())?;
+            let again = again.split(' ').next().unwrap_or_default();
+            println!("{:28} {how}: found with seed {again}", bug.name);
+        } else {
+            missed.push(format!("{}: {:#}", bug.name, found.1));
+        }
     }
-    let found = BUGS.len() - missed.len();
-    println!("{found} of {} are found", BUGS.len());
-    ensure!(found >= FOUND, "{}", missed.join("\n"));
+    ensure!(missed.is_empty(), "{}", missed.join("\n"));
     Ok(())
 }
 
