@@ -13,6 +13,7 @@
 mod admissions;
 mod admit;
 mod carriers;
+mod definitions;
 mod dry_run;
 mod last_good;
 mod next_version;

@@ -17,7 +17,7 @@
 //! plugin  components in sandboxes, and their calls
 //! source, view  plugins as files; the cluster as one plugin sees it
 //! events, finalizers, informer, manifest  Kubernetes Events; finalizers of objects; shared watches and stores; Plugin documents
-//! connect, grants, lease, object  the connection to a cluster; what a plugin may do; leader election; stored objects
+//! connect, definitions, grants, lease, object  the connection to a cluster; definitions that plugins carry; what a plugin may do; leader election; stored objects
 //! api, telemetry  requests to the API server; log and traces
 //! crashes, flags, flowcontrol, screen, shutdown, spans  which component ran when a host died; shares of plugins
 //! bugs, digest, error, memory, scene, seams, selector, text  bugs on purpose for the simulation; time, chance and tasks
@@ -33,6 +33,7 @@ pub mod commands;
 pub mod connect;
 pub mod controller;
 pub mod crashes;
+pub mod definitions;
 pub mod digest;
 pub mod error;
 pub mod events;

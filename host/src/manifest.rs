@@ -3,6 +3,7 @@
 //! - The same document works wherever it stands; here it is read from YAML files.
 //! - What is not understood is an error that says where, and which word was perhaps meant.
 
+mod definitions;
 mod http;
 mod limits;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use serde_json::Value;
 use windlass_egress::Rules;
 use windlass_yaml as yaml;
 
+pub use definitions::DefinitionPolicy;
 pub use limits::{Limits, MOST_MEMORY};
 use places::Places;
 pub use places::line_of_grant;
@@ -61,6 +63,8 @@ pub struct PluginDocument {
     pub limits: Limits,
     /// How often everything is looked at again, though nothing seems to have changed.
     pub resync: Duration,
+    /// What is done about the CustomResourceDefinitions that the component carries.
+    pub crds: DefinitionPolicy,
     /// How the component is made; `windlass run` does not look at it.
     pub build: Option<Build>,
 }
@@ -125,6 +129,8 @@ struct Spec {
     #[serde(default)]
     replaces: Vec<String>,
     resync: Option<units::Time>,
+    #[serde(default)]
+    crds: DefinitionPolicy,
     build: Option<Build>,
 }
 
@@ -258,6 +264,7 @@ fn check(file: &Path, document: Document) -> Result<PluginDocument, Vec<FieldErr
         http,
         limits,
         resync,
+        crds: document.spec.crds,
         build: document.spec.build,
         name,
     })
@@ -284,6 +291,13 @@ pub fn explain(file: &Path, error: &serde_saphyr::Error) -> ManifestError {
         format!(":{}:{}", place.line(), place.column())
     });
     let mut explained = format!("{name}{place}: {message}");
+    if let serde_saphyr::Error::SerdeUnknownVariant {
+        variant, expected, ..
+    } = error.without_snippet()
+        && let Some(meant) = text::nearest(variant, expected.iter().copied())
+    {
+        explained.push_str(&format!("\n  = help: did you mean `{meant}`?"));
+    }
     if let serde_saphyr::Error::SerdeUnknownField {
         field, expected, ..
     } = error.without_snippet()
@@ -310,7 +324,7 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Fields of the agreed document that this version has not built.
-const LATER: [&str; 5] = ["oci", "configMap", "verify", "serviceAccount", "crds"];
+const LATER: [&str; 4] = ["oci", "configMap", "verify", "serviceAccount"];
 
 #[cfg(test)]
 mod tests {
@@ -377,8 +391,8 @@ spec:
             page.contains(&sentence),
             "docs/plugin-document.md: {sentence}"
         );
-        let error = read(&GOOD.replace("  grants:", "  crds:")).unwrap_err();
-        assert!(error.contains("`crds` is planned"), "{error}");
+        let error = read(&GOOD.replace("  grants:", "  verify:")).unwrap_err();
+        assert!(error.contains("`verify` is planned"), "{error}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::error::Chain;
 use crate::flags::ObjectFormat;
 use crate::grants::{Grant, block};
 use crate::manifest::{PluginDocument, line_of_grant};
-use crate::needs::{CoverageQuery, PrimaryKind, Readiness, closed_origins};
+use crate::needs::{CoverageQuery, PrimaryKind, Readiness, carried, closed_origins};
 use crate::plugin::{Describe, Description};
 use crate::seams::Seams;
 use crate::source::{Candidate, read_component, read_folder, unreadable};
@@ -132,6 +132,9 @@ async fn roles(
     let notes = notes.into_iter().map(of_plugin).collect();
     let mut rules = rules::rules(&plugin.grants, &primaries);
     rules::add_sources(&mut rules, &plugin.http, &primaries);
+    let carried = carried(&description, plugin.crds, &plugin.grants);
+    let carried = carried.map_err(|why| vec![format!("{file}: plugin {name} {why}")])?;
+    rules::add_definitions(&mut rules, plugin.crds, &carried);
     let powers = rules::powers(&plugin.grants, &primaries);
     let file = clean(&file, PATH);
     Ok((objects::roles(name, &file, rules, &powers, account), notes))

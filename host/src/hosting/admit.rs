@@ -16,6 +16,8 @@ use super::{Host, LastGood};
 use crate::digest::digest;
 use crate::grants::Scope;
 use crate::hosting::carriers;
+use crate::manifest::DefinitionPolicy;
+use crate::needs::carried;
 use crate::plugin::PrimaryWatch;
 use crate::source::Candidate;
 
@@ -193,8 +195,16 @@ impl Host {
                 was_short: account.was_short_since(before),
             }
         })?;
-        // Whether they are installed is for the operator to say.
-        plugin.description.crds = Vec::new();
+        let (name, description) = (&document.name, &plugin.description);
+        carried(description, document.crds, &document.grants).map_err(|why| {
+            let file = document.file.display();
+            RefusalReason::NotGranted(format!(
+                "{file}: plugin {name} is not started, since it {why}"
+            ))
+        })?;
+        if document.crds == DefinitionPolicy::Ignore {
+            plugin.description.crds = Vec::new();
+        }
         self.metrics
             .of(name)
             .claims(reconciled(&plugin.description));

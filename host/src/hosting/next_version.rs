@@ -86,9 +86,10 @@ pub(super) async fn next_version(
     }
 }
 
-/// Waits for the kinds of `version`, and for the first list of everything that it watches. Never ends if the version may
+/// Waits for the definitions and the kinds of `version`, and for the first list of everything that it watches. Never ends if the version may
 /// not watch one of its kinds.
 async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
+    Box::pin(host.defined(version, gate)).await;
     match host.primaries(version).await {
         Ok(primaries) => {
             let document = &version.candidate.document;
@@ -97,7 +98,9 @@ async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
             Prepared::watch(parts, primaries).await
         }
         Err(problem) => {
-            tracing::error!(plugin = &*version.plugin.name, "{problem}");
+            let plugin = &*version.plugin.name;
+            tracing::error!(plugin, "{problem}");
+            host.waits(plugin, &problem);
             std::future::pending().await
         }
     }

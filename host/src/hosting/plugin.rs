@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::runner::PluginRunner;
 use super::version::Version;
 use super::{Asked, Host};
-use crate::api::{Lookup, Resource, Unserved};
+use crate::api::{Gate, Lookup, Resource, Unserved};
 use crate::bugs::bug;
 use crate::grants::split_subresource;
 use crate::lease::{Lease, ObservedLease};
@@ -21,7 +21,7 @@ use crate::plugin::PrimaryWatch;
 use crate::shutdown::{Phases, ShutdownPhase, reached};
 
 /// How often it is asked whether an absent primary kind is served by now.
-const ABSENT: Duration = Duration::from_secs(2);
+pub(super) const ABSENT: Duration = Duration::from_secs(2);
 
 /// How long a plugin that holds too much has until it is looked at again.
 const EMPTIED: Duration = Duration::from_secs(5);
@@ -85,13 +85,14 @@ impl Host {
     async fn control(&self, name: &str, mut accepted: Accepted, phases: &Phases) -> Ended {
         let asked = || reached(phases, ShutdownPhase::Drain);
         // One after the other, so that a host that waits for a kind does not want a lease.
-        let ready = Box::pin(self.ready(name, &mut accepted));
+        let lease = self.lease(name);
+        let gate = lease.gate();
+        let ready = Box::pin(self.ready(name, &mut accepted, &gate));
         tokio::select! {
             biased;
             () = ready => {}
             () = asked() => return Ended::Asked,
         }
-        let lease = self.lease(name);
         let (elect, elected) = watch::channel(None);
         let (say, mut tried) = watch::channel(false);
         let meters = self.metrics.of(name);
@@ -134,8 +135,8 @@ impl Host {
     }
 
     /// Waits for a version that can start, and asks what the cluster serves of its needs.
-    async fn ready(&self, name: &str, accepted: &mut Accepted) {
-        let version = self.startable(name, accepted).await;
+    async fn ready(&self, name: &str, accepted: &mut Accepted, gate: &Gate) {
+        let version = self.startable(name, accepted, gate).await;
         self.check_needs(&version).await;
     }
 
@@ -159,13 +160,18 @@ impl Host {
         lease.hold().await;
     }
 
-    /// The newest version, once its primary kinds are served and granted.
-    async fn startable(&self, name: &str, accepted: &mut Accepted) -> Arc<Version> {
+    /// The newest version, once its primary kinds are served and granted; at once if the host that has the Lease is to
+    /// install them.
+    async fn startable(&self, name: &str, accepted: &mut Accepted, gate: &Gate) -> Arc<Version> {
         loop {
             let version = accepted.borrow_and_update().clone();
             let found = async {
                 match &version {
-                    Some(version) => self.primaries(version).await,
+                    Some(version) if version.installs() => Ok(Vec::new()),
+                    Some(version) => {
+                        Box::pin(self.defined(version, gate)).await;
+                        self.primaries(version).await
+                    }
                     None => std::future::pending().await,
                 }
             };
@@ -220,7 +226,7 @@ impl Host {
     }
 
     /// The plugin waits, unless it runs in another version.
-    fn waits(&self, plugin: &str, why: &str) {
+    pub(super) fn waits(&self, plugin: &str, why: &str) {
         let meters = self.metrics.of(plugin);
         let stage = meters.stage();
         if !stage.is_running() && stage != PluginStage::StandingBy {

@@ -30,6 +30,7 @@ impl Wants<'_> {
             && same_steps(self.description, other.description)
             && self.finalizer == other.finalizer
             && self.replaces == other.replaces
+            && self.description.crds == other.description.crds
             && self.grants == other.grants
             && self.http == other.http
             && same_workers(self.limits, other.limits)
@@ -46,6 +47,7 @@ pub(super) fn same_sight(one: &Description, two: &Description) -> bool {
         version: _,
         // What of them is allowed is compared with the document.
         origins: _,
+        // Nobody sees another one because of them.
         crds: _,
     } = one;
     let mut pairs = primaries.iter().zip(&two.primaries);
@@ -191,7 +193,7 @@ mod tests {
                 |it| it.origins.push(Origin::parse("https://a.example").unwrap()),
                 true,
             ),
-            ("crds", |it| it.crds.push("kind: X".into()), true),
+            ("crds", |it| it.crds.push("kind: X".into()), false),
         ];
         for (field, change, want) in rows {
             assert_eq!(serves(|it, _, _, _| change(it)), want, "{field}");

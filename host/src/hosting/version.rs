@@ -8,7 +8,7 @@ use super::takeover::{Wants, same_sight};
 use crate::api::{Discovery, Resource};
 use crate::digest::Digest;
 use crate::grants::{Grant, Grants, entries};
-use crate::manifest::{self, line_of_grant};
+use crate::manifest::{self, DefinitionPolicy, line_of_grant};
 use crate::metrics::{ReconciledKind, RunningVersion};
 use crate::needs::{CoverageQuery, PrimaryKind, Readiness, closed_origins};
 use crate::plugin::{Description, Plugin, PrimaryWatch};
@@ -43,6 +43,12 @@ impl Version {
             digest: self.digest.to_string(),
             kinds: reconciled(described),
         }
+    }
+
+    /// Whether the host installs what it carries.
+    pub(super) fn installs(&self) -> bool {
+        let document = &self.candidate.document;
+        document.crds == DefinitionPolicy::Install && !self.plugin.description.crds.is_empty()
     }
 
     /// Whether `other` can take over from this one between two passes.

@@ -8,6 +8,8 @@
 //! - `get` on `x` with `patch` on `x/status`: after a conflict it reads before it tries again;
 //! - `get` on `x` with `update` on a subresource of `x`: it reads the metadata that the update leaves as it is;
 //! - Events about what the plugin may see;
+//! - `get` on the definitions that the plugin carries, if the document does not ignore them; `patch` on these, and `create`,
+//!   if the host installs them;
 //! - `update` on the primary's `finalizers`, if children are made: admission may ask it of anyone who
 //!   writes an owner reference that blocks the owner's deletion.
 //!
@@ -22,7 +24,9 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use windlass_egress::{Credentials, ObjectName, Rules};
 
 use super::primary::GrantedPrimary;
+use crate::definitions::{Carried, GROUP, PLURAL};
 use crate::grants::{Grant, Grants, Namespaces, Scope, VERBS};
+use crate::manifest::DefinitionPolicy;
 
 /// Where rules hold: a ClusterRole, or a Role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,10 +63,7 @@ pub(super) fn rules(
         }
     }
     for place in seen {
-        let events = rule(&["events.k8s.io"], &["events"], &[], &["create", "patch"]);
-        // The text of an Event changes in the core group alone.
-        let texts = rule(&[""], &["events"], &[], &["patch"]);
-        places.entry(place).or_default().extend([events, texts]);
+        places.entry(place).or_default().extend(of_events());
     }
     tidy(places)
 }
@@ -182,6 +183,45 @@ fn add_servers(places: &mut BTreeMap<RoleScope, Vec<PolicyRule>>) {
             held.push(rule);
         }
     }
+}
+
+/// Adds what the host needs for the definitions that the plugin carries: it reads them, tells of them by Events, and may
+/// install them if the document says so. RBAC cannot restrict `create` to names.
+pub(super) fn add_definitions(
+    places: &mut BTreeMap<RoleScope, Vec<PolicyRule>>,
+    policy: DefinitionPolicy,
+    carried: &[Carried],
+) {
+    if carried.is_empty() {
+        return;
+    }
+    let names: Vec<&str> = carried.iter().map(|it| &*it.name).collect();
+    let of_definitions = |names: &[&str], verbs: &[&str]| rule(&[GROUP], &[PLURAL], names, verbs);
+    let rules = match policy {
+        DefinitionPolicy::Ignore => Vec::new(),
+        DefinitionPolicy::Check => vec![of_definitions(&names, &["get"])],
+        DefinitionPolicy::Install => vec![
+            of_definitions(&names, &["get", "patch"]),
+            of_definitions(&[], &["create"]),
+        ],
+    };
+    places
+        .entry(RoleScope::Everywhere)
+        .or_default()
+        .extend(rules);
+    // The Events of what has no namespace are in this one.
+    let events = RoleScope::Namespace("default".into());
+    let held = places.entry(events).or_default();
+    held.extend(of_events());
+    *places = tidy(std::mem::take(places));
+}
+
+/// What the host needs to publish Events.
+fn of_events() -> [PolicyRule; 2] {
+    let events = rule(&["events.k8s.io"], &["events"], &[], &["create", "patch"]);
+    // The text of an Event changes in the core group alone.
+    let texts = rule(&[""], &["events"], &[], &["patch"]);
+    [events, texts]
 }
 
 /// Where any of the primary kinds is watched.

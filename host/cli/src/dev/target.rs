@@ -19,7 +19,7 @@ use windlass_host::digest::digest;
 use windlass_host::error::Chain;
 use windlass_host::grants::{Grant, Grants, entries};
 use windlass_host::hosting::Host;
-use windlass_host::manifest::{Limits, PluginDocument, line_of_grant};
+use windlass_host::manifest::{DefinitionPolicy, Limits, PluginDocument, line_of_grant};
 use windlass_host::plugin::{Description, PrimaryWatch};
 use windlass_host::source::{Candidate, read_file};
 use windlass_host::text::is_dns_label;
@@ -268,6 +268,7 @@ fn alone(file: &Path) -> PluginDocument {
         http: Rules::default(),
         limits: Limits::default(),
         resync: windlass_host::manifest::RESYNC,
+        crds: DefinitionPolicy::Ignore,
         build: None,
     }
 }

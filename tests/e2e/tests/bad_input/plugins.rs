@@ -133,8 +133,13 @@ fn bad_documents(bad: Bad) -> Bad {
         )
         .document(
             "later",
-            "  crds: Check",
-            &[":6:3: unknown field `crds`", "`crds` is planned"],
+            "  verify: {}",
+            &[":6:3: unknown field `verify`", "`verify` is planned"],
+        )
+        .document(
+            "crds",
+            "  crds: Instal",
+            &[":6:9: ", "unknown variant `Instal`", "did you mean `Install`?"],
         )
         .document(
             "foreign",
