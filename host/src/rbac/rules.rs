@@ -192,7 +192,7 @@ pub(super) fn add_definitions(
     policy: DefinitionPolicy,
     carried: &[Carried],
 ) {
-    if carried.is_empty() {
+    if carried.is_empty() || policy == DefinitionPolicy::Ignore {
         return;
     }
     let names: Vec<&str> = carried.iter().map(|it| &*it.name).collect();

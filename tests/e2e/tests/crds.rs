@@ -8,7 +8,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard};
 use windlass_controlplane::eventually;
-use windlass_e2e::{Acknowledge, ask, Cluster, DEADLINE, Plugins, Scene, variant};
+use windlass_e2e::{Acknowledge, Cluster, DEADLINE, Plugins, Scene, ask, variant};
 
 static TURN: Mutex<()> = Mutex::const_new(());
 
@@ -140,7 +140,10 @@ async fn what_is_absent_is_installed() -> Result<()> {
         .await?;
     stage.works(&scene, "puppet").await?;
     let made = stage.definition().await?;
-    assert_eq!(label(&made, "windlass.dev/plugin").as_deref(), Some("puppet"));
+    assert_eq!(
+        label(&made, "windlass.dev/plugin").as_deref(),
+        Some("puppet")
+    );
     let manager = &made["metadata"]["managedFields"][0]["manager"];
     assert_eq!(manager, "windlass/puppet", "{made:#}");
     Ok(())
@@ -180,9 +183,15 @@ async fn what_helm_installed_is_left_as_it_is() -> Result<()> {
     stage.install_older(labels, release).await?;
     let before = stage.definition().await?;
     let scene = stage.host("Install").await?;
-    scene.host.says("the Helm release stack has installed it").await?;
+    scene
+        .host
+        .says("the Helm release stack has installed it")
+        .await?;
     let after = stage.definition().await?;
-    assert_eq!(after["metadata"]["generation"], before["metadata"]["generation"]);
+    assert_eq!(
+        after["metadata"]["generation"],
+        before["metadata"]["generation"]
+    );
     assert_eq!(after["spec"], before["spec"]);
 
     stage.add_version().await?;
@@ -193,7 +202,8 @@ async fn what_helm_installed_is_left_as_it_is() -> Result<()> {
 async fn a_plugin_waits_for_what_it_checks() -> Result<()> {
     let stage = Stage::new("crds-check").await?;
     let scene = stage.host("Check").await?;
-    let waits = format!("waiting for the CustomResourceDefinition {NAME}: it is absent: install it");
+    let waits =
+        format!("waiting for the CustomResourceDefinition {NAME}: it is absent: install it");
     scene.host.says(&waits).await?;
     let address = scene.host.serves("metrics and health").await?;
     let (code, health) = ask(&address, "/readyz?verbose")?;
@@ -233,7 +243,13 @@ async fn the_first_of_two_plugins_owns_what_both_carry() -> Result<()> {
     scene.account.allow(folder)?;
     stage.works(&scene, "second").await?;
     let after = stage.definition().await?;
-    assert_eq!(label(&after, "windlass.dev/plugin").as_deref(), Some("puppet"));
-    assert_eq!(after["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"]);
+    assert_eq!(
+        label(&after, "windlass.dev/plugin").as_deref(),
+        Some("puppet")
+    );
+    assert_eq!(
+        after["metadata"]["resourceVersion"],
+        before["metadata"]["resourceVersion"]
+    );
     Ok(())
 }

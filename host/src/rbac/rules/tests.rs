@@ -22,6 +22,10 @@ fn printed(grants: &str, scope: Scope) -> Vec<String> {
         plural: "things".into(),
         scope,
     };
+    lines(&rules(&grants, &[primary]))
+}
+
+fn lines(places: &BTreeMap<RoleScope, Vec<PolicyRule>>) -> Vec<String> {
     let line = |place: &RoleScope, rule: &PolicyRule| {
         let place = match place {
             RoleScope::Everywhere => "*",
@@ -36,10 +40,10 @@ fn printed(grants: &str, scope: Scope) -> Vec<String> {
         let verbs = rule.verbs.join(" ");
         format!("{place}: {verbs} on {resources} of {groups}{names}")
     };
-    rules(&grants, &[primary])
+    let lines = places
         .iter()
-        .flat_map(|(place, rules)| rules.iter().map(move |rule| line(place, rule)))
-        .collect()
+        .flat_map(|(place, rules)| rules.iter().map(move |rule| line(place, rule)));
+    lines.collect()
 }
 
 /// The lines that are not about Events.
@@ -345,4 +349,38 @@ fn what_the_host_reads_for_http_requests_is_read_by_name_where_it_is() {
         "Namespace(\"trust\"): configmaps [ca]",
     ];
     assert_eq!(lines, want);
+}
+
+#[test]
+fn rights_on_definitions_follow_what_the_document_says_about_them() {
+    use DefinitionPolicy::{Check, Ignore, Install};
+    let crd = serde_json::json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": "things.x.dev" },
+        "spec": {
+            "group": "x.dev",
+            "names": { "plural": "things", "kind": "Thing" },
+            "versions": [{ "name": "v1" }],
+        },
+    });
+    let carried = Carried::read(&[crd.to_string()]).unwrap();
+    let get = "*: get on customresourcedefinitions of apiextensions.k8s.io [things.x.dev]";
+    let patch = "*: get patch on customresourcedefinitions of apiextensions.k8s.io [things.x.dev]";
+    let create = "*: create on customresourcedefinitions of apiextensions.k8s.io";
+    let events = [
+        "default: create patch on events of events.k8s.io",
+        "default: patch on events of ",
+    ];
+    let rows: [(_, &[Carried], Vec<&str>); 4] = [
+        (Ignore, &carried, Vec::new()),
+        (Check, &carried, [&[get], &events[..]].concat()),
+        (Install, &carried, [&[patch, create], &events[..]].concat()),
+        (Install, &[], Vec::new()),
+    ];
+    for (policy, carried, want) in rows {
+        let mut places = BTreeMap::new();
+        add_definitions(&mut places, policy, carried);
+        assert_eq!(lines(&places), want, "{policy}");
+    }
 }
