@@ -1,6 +1,7 @@
 //! What a host does about the CustomResourceDefinitions that a component carries: `spec.crds`.
 //!
 //! The puppet carries the definition of Greetings. All tests of this file share it, and run one after the other.
+#![expect(clippy::indexing_slicing, reason = "JSON that is not there is null")]
 
 use anyhow::{Context, Result, ensure};
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
