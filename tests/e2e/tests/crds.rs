@@ -206,9 +206,10 @@ async fn a_plugin_waits_for_what_it_checks() -> Result<()> {
     let waits =
         format!("waiting for the CustomResourceDefinition {NAME}: it is absent: install it");
     scene.host.says(&waits).await?;
-    let address = scene.host.serves("metrics and health").await?;
-    let (code, health) = ask(&address, "/readyz?verbose")?;
-    ensure!(code == 200 && health.contains(&waits), "{code} {health}");
+    let address = scene.host.serves("status").await?;
+    let (code, page) = ask(&address, "/plugins/puppet?o=json")?;
+    let waiting = format!("waiting for the CustomResourceDefinition {NAME}");
+    ensure!(code == 200 && page.contains(&waiting), "{code} {page}");
     let events = stage.cluster.api("Event", "default")?;
     eventually(DEADLINE, "an Event says so", async || {
         let events = events.list(&kube::api::ListParams::default()).await?;
