@@ -1,7 +1,7 @@
 //! Makes sure that the cluster has the CustomResourceDefinitions which a version carries, before the version starts.
 //!
 //! - Nothing is written but by the host that has the plugin's Lease.
-//! - Whoever writes them, a version waits until they do for it and are established.
+//! - A version waits until the definitions do for it and are established, no matter who writes them.
 
 use std::time::Duration;
 
