@@ -60,6 +60,11 @@ fn holds(name: &str, cases: usize, runs: &str) -> Result<()> {
 }
 
 #[test]
+fn backup_starts_each_job_once_while_hosts_fail() -> Result<()> {
+    holds("backup", 5, "60")
+}
+
+#[test]
 fn dns_keeps_its_records_at_a_server_that_fails() -> Result<()> {
     holds("dns", 3, "60")
 }
