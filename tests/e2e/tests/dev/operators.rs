@@ -80,6 +80,11 @@ fn replicaset_keeps_its_pods_while_hosts_fail() -> Result<()> {
 }
 
 #[test]
+fn team_gives_each_team_a_namespace_while_hosts_fail() -> Result<()> {
+    holds("team", 3, "60")
+}
+
+#[test]
 fn webapp_keeps_its_children_while_hosts_fail() -> Result<()> {
     holds("webapp", 3, "60")
 }
