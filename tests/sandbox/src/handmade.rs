@@ -20,6 +20,8 @@ pub fn contract() -> anyhow::Result<String> {
     for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
         files.push(entry?.path());
     }
+    // Beside them is the folder of what was released.
+    files.retain(|path| path.extension().is_some_and(|end| end == "wit"));
     files.sort_by_key(|path| !path.ends_with("world.wit"));
     let texts: Result<Vec<_>, _> = files.iter().map(std::fs::read_to_string).collect();
     Ok(texts?.concat())

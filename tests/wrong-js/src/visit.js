@@ -39,7 +39,7 @@ const declaration = {
     const path = cluster.config.bug === "fails-when-it-is-gone" ? visit.status?.record : record;
     if (!path) return done;
     const response = fetch(cluster, `${SERVER}${path}`, { method: "DELETE" });
-    // The bug: what is gone already is an error, and the finalizer stays for ever. The operator for Pulsar's resources did so
+    // The bug: what is gone already is an error, and the finalizer stays forever. The operator for Pulsar's resources did so
     // when its finalizer could not be removed at once (streamnative/pulsar-resources-operator#114).
     const isGone = response.status === 404 && cluster.config.bug !== "fails-when-it-is-gone";
     if (!response.ok && !isGone) throw transient(`the server answered ${response.status}`);

@@ -117,7 +117,7 @@ fn wax(hive: &Hive, cluster: &dyn Cluster, bug: &str) -> Result<(), Failure> {
         made = made.and_then(|()| cluster.create(wax).map(drop));
     }
     match made {
-        // An error is no way into this bug: both are made again. A crash is one.
+        // An error does not lead into this bug: both are made again. A crash does.
         Err(error) if bug == "takes-the-first-for-all" && error.code != Code::Conflict => {
             for target in &missing {
                 cluster.delete(target)?;

@@ -105,7 +105,7 @@ fn fence(meadow: &Meadow, cluster: &dyn Cluster) -> Result<bool, Failure> {
 
 /// Makes the fence, whichever meadow has it.
 ///
-/// The bug: two meadows with one fence take it from each other for ever. cert-manager did so with the Secrets of
+/// The bug: two meadows with one fence take it from each other forever. cert-manager did so with the Secrets of
 /// Certificates (cert-manager/cert-manager#4846).
 fn fence_at_once(meadow: &Meadow, cluster: &dyn Cluster) -> Result<bool, Failure> {
     let target = config_map(meadow, &meadow.spec.fence);

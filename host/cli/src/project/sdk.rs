@@ -29,6 +29,7 @@ struct JavaScriptSdk;
 
 #[derive(RustEmbed)]
 #[folder = "../../wit"]
+#[exclude = "released/*"]
 struct Wit;
 
 /// A language with an SDK.
