@@ -274,9 +274,18 @@ impl Host {
             return Ok(());
         }
         let file = version.candidate.document.file.display();
+        let mut goes_on = version.plugin.description.primaries.iter();
+        let change = if goes_on.any(|new| new.group_kind() == old.group_kind()) {
+            "names another finalizer".to_owned()
+        } else {
+            format!("does not reconcile {} any more", old.kind)
+        };
+        let flag = match &before.candidate.document.finalizer {
+            Some(finalizer) => format!(" --finalizer {finalizer}"),
+            None => String::new(),
+        };
         Err(RefusalReason::LeavesFinalizers(format!(
-            "{file}: the new version does not finalize {} with {finalizer} any more, while {left} {resource} carry it: nobody would finalize them. Delete them first; or take the plugin out of the folder, run `windlass release {name} --finalizer {finalizer}`, and put it in again",
-            old.kind
+            "{file}: the new version {change}, while {left} {resource} carry the plugin's finalizer {finalizer}: nobody would finalize them. Delete them first; or take the plugin out of the folder, run `windlass release {name}{flag}`, and put it in again"
         ))
         .into())
     }

@@ -154,7 +154,7 @@ async fn a_plugin_takes_over_from_an_operator_that_was_written_with_kube_rs() ->
     std::fs::write(&file, text.replace(CLEANUP, "example.com/other"))?;
     scene
         .host
-        .says("1 greetings.examples.windlass.dev carry it")
+        .says("names another finalizer, while 1 greetings.examples.windlass.dev carry")
         .await?;
     std::fs::write(&file, text)?;
 

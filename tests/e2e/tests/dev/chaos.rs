@@ -104,7 +104,7 @@ const BUGS: [Bug; 18] = [
         "fails-when-it-is-gone",
         VISIT,
         (17, 100),
-        "waits for its deletion",
+        "visits.example.com/visits/* (1)",
     ),
     bug("waits-to-see-it-go", TABLE, (359, 400), "ada-seat-"),
 ];
