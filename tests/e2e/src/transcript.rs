@@ -55,7 +55,7 @@ pub const PLAYED: [(&str, &str, &str); 8] = [
 pub const NOT_PLAYED: [(&str, &str); 4] = [
     ("$ make demo ", "they run these tests"),
     ("$ cargo build --release ", "it takes longer than all tests"),
-    ("$ cargo test -p greeter", "`make test` runs it"),
+    ("$ cargo build    ", "`make test` runs these tests"),
     (
         "$ npm ci",
         "`make test` runs it, and the promises build a component",
