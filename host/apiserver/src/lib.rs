@@ -22,6 +22,7 @@
 //! crd, present  CRDs and their objects; how objects are shown
 //! convert, fields, table  versions of objects; field ownership and server-side apply; tables of kubectl
 //! builtin  how built-in kinds are read, filled up and judged
+//! expressions  CEL about any objects
 //! authentication, policy  whom a token stands for; admission policies, compiled
 //! faults, history, rbac, tokens  faults made on purpose; every write; roles and rights; tokens given out
 //! budgets, openapi, request  PodDisruptionBudgets; OpenAPI documents; requests taken apart
@@ -51,6 +52,7 @@ mod deep;
 pub mod definitions;
 pub mod discovery;
 mod encode;
+pub mod expressions;
 pub mod faults;
 pub mod field;
 pub mod fields;

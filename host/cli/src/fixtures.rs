@@ -8,6 +8,7 @@
 //!   shipped.
 
 mod admits;
+mod always;
 mod chaos;
 mod compare;
 mod fake;
@@ -38,7 +39,8 @@ use crate::dev::inputs::{Held, saved};
 use crate::dev::target::Target;
 use crate::project::objects::objects;
 use crate::project::{Failed, Maker};
-use compare::differing;
+use always::Rules;
+use compare::{broken_rules, differing};
 use fixture::{Answer, Fixture, read};
 use report::{Case, Failure, Report, failure};
 use run::{PluginCode, Runner};
@@ -108,15 +110,6 @@ pub async fn test(flags: TestFlags, threads: usize, seams: Seams) -> anyhow::Res
     }
 }
 
-/// Writes the report for other tools, and makes its folder.
-fn write_junit(report: &Report, path: &Path) -> anyhow::Result<()> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let made = folder.map_or(Ok(()), std::fs::create_dir_all);
-    let written = made.map_err(anyhow::Error::new);
-    let written = written.and_then(|()| report.write_junit(path));
-    written.with_context(|| format!("cannot write {}", path.display()))
-}
-
 /// What is built from, and the fixtures.
 type TestInputs = (Held, BTreeMap<PathBuf, Digest>);
 
@@ -166,7 +159,7 @@ impl TestSession {
         };
         stdout().lock().write_all(text.as_bytes())?;
         if let Some(path) = &self.flags.junit {
-            write_junit(&report, path)?;
+            report.write_junit(path)?;
         }
         if failed > 0 {
             let hint = if report.cases.iter().any(|case| case.differs) {
@@ -313,8 +306,14 @@ impl Runner {
         };
         let text = text_of(path);
         let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()));
-        let fixture = match text.and_then(|text| read(path, text, updates)) {
-            Ok(fixture) => fixture,
+        let compiled = |fixture: Fixture| {
+            let definitions = self.definitions.iter().chain(fixture.objects());
+            let rules = Rules::new(path, &fixture.always, definitions)?;
+            Ok((fixture, rules))
+        };
+        let fixture = text.and_then(|text| read(path, text, updates));
+        let (fixture, rules) = match fixture.and_then(compiled) {
+            Ok(read) => read,
             Err(message) => {
                 case.failures.push(failure(None, message));
                 return case;
@@ -322,7 +321,7 @@ impl Runner {
         };
         case.steps = fixture.steps.len();
         telemetry::take_buffered();
-        let outcomes = match self.all(&fixture).await {
+        let outcomes = match self.all(&fixture, &rules).await {
             Ok(outcomes) => outcomes,
             Err((step, message)) => {
                 case.failures.push(failure(Some(step), message));
@@ -339,6 +338,7 @@ impl Runner {
             case.differs = !wrong.is_empty() && !outcomes.iter().any(broken);
             case.failures = wrong;
         }
+        case.failures.extend(broken_rules(&outcomes));
         if case.failures.is_empty() {
             let (runs, wrong) = self.failing(&fixture, &outcomes).await;
             case.failing_writes = runs;

@@ -61,6 +61,17 @@ impl Program {
         }
     }
 
+    /// What it comes to on names that no policy declares, within the limit of one evaluation.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub(crate) fn on(&self, names: &dyn Activation) -> Result<Cel, String> {
+        let compiled = self.compiled.as_ref();
+        let expression = compiled.map_err(|why| format!("compilation error: {why}"))?;
+        let outcome = FUNCTIONS.with(|functions| rules::evaluate(expression, functions, names));
+        outcome.answer.map_err(|why| rules::error_message(&why))
+    }
+
     /// What it comes to.
     ///
     /// # Errors

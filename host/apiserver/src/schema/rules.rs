@@ -20,9 +20,7 @@ mod values;
 use serde_json::Value;
 
 pub(crate) use budget::{Budget, OVERSPENT};
-#[cfg(test)]
-pub(crate) use check::FUNCTIONS;
-pub(crate) use check::{CelType, typed};
+pub(crate) use check::{CelType, FUNCTIONS, typed};
 pub use check::{ResultType, fault};
 pub use compiled::{RuleSet, looks_back};
 pub(crate) use compiled::{compile, compile_after, error_message};

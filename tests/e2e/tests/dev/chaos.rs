@@ -119,7 +119,7 @@ const AT_REST: &str = "writes during two resyncs, although nothing changed";
 const TWINS: [(&str, &str); 5] = [GARDEN, HIVE, MEADOW, VISIT, TABLE];
 
 /// A project of a guest with a bug, or without one if it is called nothing: what is in its folder, and its component.
-fn wrong(name: &str, fixtures: &str, bug: &str) -> Result<TempDir> {
+pub(super) fn wrong(name: &str, fixtures: &str, bug: &str) -> Result<TempDir> {
     let from = workspace().join("tests").join(name);
     let home = tempfile::Builder::new().prefix("a b ü").tempdir()?;
     for file in fs::read_dir(&from)? {

@@ -1,6 +1,7 @@
 //! An author's first ten minutes: a new project, `windlass dev`, and what may go wrong in them.
 #![expect(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod always;
 mod bad;
 mod carried;
 mod chaos;
