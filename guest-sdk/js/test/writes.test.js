@@ -247,6 +247,39 @@ test("all that match are deleted, and a status is replaced at its version", () =
   assert.equal(written.length, 2, written.join());
 });
 
+test("what is deleted, told and posted goes to the cluster", () => {
+  const cluster = things();
+  cluster.put(map("x"));
+  const tells = controller({
+    watches: ["x.dev/v1", "Thing"],
+    needs: [manage("v1", "ConfigMap"), need("v1", "Pod", ["create"], { plural: "pods/eviction" })],
+    reconcile(_, host) {
+      host.delete(named("x"));
+      host.delete(named("x"));
+      const about = { regarding: objectRef("x.dev/v1", "Thing", "default", "a") };
+      const made = { reason: "Made", action: "Make", note: "it is made" };
+      host.event({ ...about, ...made, severity: "normal" });
+      host.count("things_made", { of: "x" }, 2);
+      const pod = objectRef("v1", "Pod", "default", "none");
+      const eviction = manifest(objectRef("policy/v1", "Eviction", "default", "none"));
+      const post = () => host.createSubresource(pod, "eviction", eviction);
+      assert.equal(thrown(post).code, "not-found");
+    },
+  });
+  const pass = cluster.reconcile(tells, "a");
+  assert.equal(pass.answer, "awaitChange", JSON.stringify(pass.answer));
+  assert.deepEqual(
+    pass.writes.map(({ verb, object }) => [verb, object]),
+    [["delete", null]],
+  );
+  assert.deepEqual(
+    pass.events.map(({ reason, severity }) => [reason, severity]),
+    [["Made", "normal"]],
+  );
+  assert.deepEqual(pass.metrics, ["add things_made,of=x 2"]);
+  assert.equal(cluster.get(named("x")), undefined);
+});
+
 test("the host knows which kinds are served, and remembers a hint", () => {
   const cluster = things();
   cluster.put(map("x"));

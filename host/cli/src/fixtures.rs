@@ -17,6 +17,7 @@ mod flags;
 mod generated;
 mod http;
 mod kept;
+mod means;
 mod report;
 mod run;
 mod title;
@@ -42,15 +43,15 @@ use crate::project::{Failed, Maker};
 use always::Rules;
 use compare::{broken_rules, differing};
 use fixture::{Answer, Fixture, read};
+use means::Means;
 use report::{Case, Failure, Report, failure};
 use run::{PluginCode, Runner};
 use update::{missed, updated};
 use windlass_host::digest::{Digest, digest};
 use windlass_host::error::Chain;
 use windlass_host::flags::OutputFormat;
-use windlass_host::plugin::{code_cache, sandboxes};
 use windlass_host::screen::{Tone, print_status};
-use windlass_host::seams::{Clock, ManualWallClock, Rng, Seams};
+use windlass_host::seams::Seams;
 use windlass_host::source::{change_text, text_of};
 use windlass_host::telemetry;
 
@@ -62,21 +63,8 @@ const FOLDER: &str = "tests";
 /// # Errors
 /// One of them does not hold, or cannot be run.
 pub async fn test(flags: TestFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
-    let wall_clock: &'static ManualWallClock = Box::leak(Box::default());
-    let shown = Seams {
-        clock: Clock::shown_by(wall_clock),
-        // Chance is the same in every run.
-        rng: Rng::seeded(1),
-        ..seams.clone()
-    };
-    let sandboxes = sandboxes(threads, &shown)?;
-    // The API server is in this process, and nobody else is there.
-    sandboxes.limit(None);
     let session = TestSession {
-        sandboxes,
-        cache: code_cache(flags.code_cache.clone())?,
-        wall_clock,
-        shown,
+        means: Means::new(flags.code_cache.clone(), threads, &seams)?,
         seams,
         flags,
     };
@@ -115,11 +103,7 @@ type TestInputs = (Held, BTreeMap<PathBuf, Digest>);
 
 /// What all runs of the fixtures share.
 struct TestSession {
-    sandboxes: std::sync::Arc<windlass_host::plugin::Sandboxes>,
-    cache: windlass_code_cache::CodeCache,
-    wall_clock: &'static ManualWallClock,
-    /// With the clock that fixtures set.
-    shown: Seams,
+    means: Means,
     seams: Seams,
     flags: TestFlags,
 }
@@ -203,10 +187,7 @@ impl TestSession {
             failed @ Failed::Command(..) => failed.into(),
         })?;
         let mut runner = Runner {
-            sandboxes: self.sandboxes.clone(),
-            cache: self.cache.clone(),
-            seams: self.shown.clone(),
-            wall_clock: self.wall_clock,
+            means: self.means.clone(),
             document: target.document(),
             code: PluginCode::Component(made.bytes.clone()),
             definitions: definitions(&target)?,

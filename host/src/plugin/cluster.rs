@@ -216,6 +216,19 @@ struct Target {
     key: Key,
 }
 
+impl Target {
+    /// What is done if `verb` is done to the object itself.
+    fn access<'t>(&'t self, verb: &'t str) -> Access<'t> {
+        Access {
+            verb,
+            resource: &self.resource,
+            subresource: None,
+            namespace: self.key.namespace.as_deref(),
+            name: Some(&self.key.name),
+        }
+    }
+}
+
 impl Call {
     /// A call about `primary`: what it reads counts from now on.
     pub fn new(cluster: Arc<ClusterAccess>, primary: Primary) -> Self {
@@ -348,18 +361,19 @@ impl Call {
         target: &Target,
         subresource: Option<&str>,
     ) -> Result<(), Error> {
-        let (resource, namespace) = (&target.resource, target.key.namespace.as_deref());
-        let name = Some(&*target.key.name);
         for verb in verbs {
             self.permit_access(&Access {
-                verb,
-                resource,
                 subresource,
-                namespace,
-                name,
+                ..target.access(verb)
             })?;
         }
         Ok(())
+    }
+
+    /// Whether a grant allows it; nobody asks for it yet.
+    fn may(&self, verb: &str, target: &Target) -> bool {
+        let home = self.primary.key.namespace.as_deref();
+        self.cluster.grants.allow(&target.access(verb), home)
     }
 
     fn permit_access(&mut self, access: &Access<'_>) -> Result<(), Error> {

@@ -260,7 +260,7 @@ impl Call {
     }
 
     async fn is_surely_absent(&mut self, target: &Target) -> Result<bool, Error> {
-        let certain = self.captured.get(target).is_some() || self.may_read(target);
+        let certain = self.captured.get(target).is_some() || self.may("get", target);
         Ok(self.there(target).await?.is_none() && certain)
     }
 
@@ -270,7 +270,7 @@ impl Call {
             return Ok(captured.cloned());
         }
         // Who may not read it learns nothing of it, and the host may have no right either.
-        if !self.may_read(target) {
+        if !self.may("get", target) {
             return Ok(None);
         }
         let view = &self.cluster.view;
@@ -283,18 +283,6 @@ impl Call {
             Err(Error::NotFound) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    fn may_read(&self, target: &Target) -> bool {
-        let access = Access {
-            verb: "get",
-            resource: &target.resource,
-            subresource: None,
-            namespace: target.key.namespace.as_deref(),
-            name: Some(&target.key.name),
-        };
-        let home = self.primary.key.namespace.as_deref();
-        self.cluster.grants.allow(&access, home)
     }
 }
 

@@ -60,12 +60,9 @@ impl Call {
     async fn create_named(&mut self, intent: &Intent, generated: bool) -> Result<String, Error> {
         let target = self.intended(intent).await?;
         self.permit_access(&Access {
-            verb: "create",
-            resource: &target.resource,
-            subresource: None,
-            namespace: target.key.namespace.as_deref(),
             // As for RBAC, where an object without a name matches no resourceNames.
             name: (!generated).then_some(&target.key.name),
+            ..target.access("create")
         })?;
         self.check_metadata(intent, &target)?;
         if self.cluster.writes == WriteMode::Captured {

@@ -13,7 +13,6 @@ use super::set::check_ownable;
 use super::write::object_of;
 use super::{Call, Target, WriteMode};
 use crate::api::Request;
-use crate::grants::Access;
 use crate::object::{ApplyScope, Object, Owner};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::bindings::types::ObjectRef;
@@ -216,23 +215,13 @@ impl Call {
         }
     }
 
-    fn access<'t>(target: &'t Target) -> Access<'t> {
-        Access {
-            verb: "patch",
-            resource: &target.resource,
-            subresource: None,
-            namespace: target.key.namespace.as_deref(),
-            name: Some(&target.key.name),
-        }
-    }
-
     fn permit_finalizer(&mut self, target: &Target, finalizer: Option<&str>) -> Result<(), Error> {
         let Some(finalizer) = finalizer else {
             return Ok(());
         };
         let home = self.primary.key.namespace.as_deref();
         let grants = &self.cluster.grants;
-        if grants.allow_finalizer(&Self::access(target), home, finalizer) {
+        if grants.allow_finalizer(&target.access("patch"), home, finalizer) {
             return Ok(());
         }
         Err(self.deny(&format!(
@@ -246,7 +235,7 @@ impl Call {
         if self
             .cluster
             .grants
-            .allow_any_owner(&Self::access(target), home)
+            .allow_any_owner(&target.access("patch"), home)
         {
             return Ok(());
         }

@@ -15,7 +15,6 @@ use super::retry::Repeat;
 use super::write::{ApplyTarget, parameters};
 use super::{Call, Target};
 use crate::api::Request;
-use crate::grants::Access;
 use crate::object::{ApplyScope, Object, handed_over, is_written_by};
 use crate::plugin::bindings::cluster::Error;
 use crate::view::FieldOwner;
@@ -60,7 +59,7 @@ impl Call {
         }
         let (manager, scope) = slot;
         let subresource = match scope {
-            ApplyScope::Status if !self.may_patch_whole(target) => {
+            ApplyScope::Status if !self.may("patch", target) => {
                 let (resource, key) = (&target.resource, &target.key);
                 self.remark(&format!(
                     "the status of {resource} {key} is not taken over from an earlier operator: that needs the verb `patch` on {}",
@@ -118,18 +117,6 @@ impl Call {
         }
         let read = self.read_managed(target).await?;
         Ok(read.is_some_and(|object| is_written_by(managed_fields(&object), &managers)))
-    }
-
-    fn may_patch_whole(&self, target: &Target) -> bool {
-        let access = Access {
-            verb: "patch",
-            resource: &target.resource,
-            subresource: None,
-            namespace: target.key.namespace.as_deref(),
-            name: Some(&target.key.name),
-        };
-        let home = self.primary.key.namespace.as_deref();
-        self.cluster.grants.allow(&access, home)
     }
 
     /// What the server has of the object, since stores do not keep `managedFields`.

@@ -52,7 +52,7 @@ const TABLE: (&str, &str) = ("wrong-js", "table");
 /// Two more bugs of the guests are not found:
 /// - `takes-an-error-for-there`, in 400 runs: the host itself sends a creation again that the server has not carried out, and
 ///   a host that crashes meanwhile begins the call again. So the guest sees no error that it can take for something else.
-/// - `shares-a-name`, in 60 runs: nobody knows yet why not.
+/// - `shares-a-name`: the API server refuses a second controller, so the other meadow fails and says why. Nobody writes on.
 const BUGS: [Bug; 18] = [
     bug(
         "status-first",

@@ -12,7 +12,6 @@ use super::member::{self, Standing};
 use crate::api::Request;
 use crate::bugs::bug;
 use crate::events::{Event, Regarding, Severity};
-use crate::grants::Access;
 use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::Error;
 use crate::text::clean;
@@ -110,15 +109,9 @@ impl Call {
     }
 
     pub(in crate::plugin::cluster) fn may_adopt(&self, target: &Target) -> bool {
-        let access = Access {
-            verb: "patch",
-            resource: &target.resource,
-            subresource: None,
-            namespace: target.key.namespace.as_deref(),
-            name: Some(&target.key.name),
-        };
         let home = self.primary.key.namespace.as_deref();
-        self.cluster.grants.allow_adoption(&access, home)
+        let grants = &self.cluster.grants;
+        grants.allow_adoption(&target.access("patch"), home)
     }
 
     /// Says in the log, in an Event and to `why` which object is in the way. The key runs again when that changes.

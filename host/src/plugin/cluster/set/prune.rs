@@ -152,15 +152,7 @@ impl Call {
         } else {
             "delete"
         };
-        let access = Access {
-            verb,
-            resource: &target.resource,
-            subresource: None,
-            namespace: target.key.namespace.as_deref(),
-            name: Some(&target.key.name),
-        };
-        let home = self.primary.key.namespace.as_deref();
-        if !self.cluster.grants.allow(&access, home) {
+        if !self.may(verb, target) {
             self.say_kept(&target.resource.to_string(), verb);
             return Ok(());
         }
