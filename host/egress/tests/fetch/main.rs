@@ -14,6 +14,7 @@ mod answers;
 mod attacks;
 mod bodies;
 mod connections;
+mod cost;
 mod server;
 mod time;
 mod tls;
