@@ -8,7 +8,7 @@ TYPOS := 1.52.0
 DENY := 0.20.2
 VALE := 3.21.0
 LANGUAGES := rust quickjs go python starlingmonkey
-GUESTS := attacker backup bench-family bench-greeter bench-holder bench-station courier greeter hello hostile puppet registrar relay replicaset selective steward sweeper twins webapp wrong
+GUESTS := attacker backup bench-family bench-greeter bench-holder bench-station courier greeter hello hostile janitor puppet registrar relay replicaset selective steward sweeper twins webapp wrong
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 STATIC := $(shell uname -m)-unknown-linux-musl
 

@@ -52,7 +52,7 @@ use crate::informer::Informers;
 use crate::memory::Room;
 use crate::metrics::PluginMetrics;
 use crate::plugin::cluster::{AccessMeans, ClusterAccess, Replaces, WriteMode};
-use crate::plugin::{Cancel, Hints, HttpAccess, Plugin, PrimaryWatch};
+use crate::plugin::{Cancel, Hints, HttpAccess, Plugin, PrimaryWatch, ServedPrimary};
 use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::view::{View, WakeReason};
@@ -153,16 +153,17 @@ pub struct Controller {
 }
 
 impl Prepared {
-    /// Begins to watch for `parts.plugin` and its primary kinds, which discovery knows as `primaries`, and returns after
-    /// the first list of everything that the plugin watches.
-    pub async fn watch(parts: ControllerParts, primaries: Vec<Resource>) -> Self {
+    /// Begins to watch for `parts.plugin` and its primary kinds, as they are served, and returns after the first list of
+    /// everything that the plugin watches.
+    pub async fn watch(parts: ControllerParts, primaries: Vec<ServedPrimary>) -> Self {
         let (plugin, meters) = (&parts.plugin, &parts.meters);
         let room = plugin.make_room();
         let _ = meters.account.set(plugin.account().clone());
         let queue = Arc::new(WorkQueue::new(parts.seams.clock, meters.clone()));
-        // A description names at most 32.
-        let watched = (0..).zip(plugin.description.primaries.iter().zip(&primaries));
-        let watched = watched.map(|(kind, primary)| watch_kind(&parts, kind, primary, &queue));
+        let watched = (0..).zip(&primaries).filter_map(|(kind, primary)| {
+            let watch = plugin.description.primaries.get(primary.watch)?;
+            Some(watch_kind(&parts, kind, (watch, &primary.resource), &queue))
+        });
         let watched = join_all(watched).await;
         Self::of(parts, primaries, queue, watched, room)
     }
@@ -170,7 +171,7 @@ impl Prepared {
     /// Makes the rest of a controller whose lists are in.
     fn of(
         parts: ControllerParts,
-        primaries: Vec<Resource>,
+        primaries: Vec<ServedPrimary>,
         queue: Arc<WorkQueue>,
         watched: Vec<(Arc<View>, Watches)>,
         room: Room,
@@ -182,8 +183,10 @@ impl Prepared {
         let reconcilers = reconcilers.map(|((kind, primary), (view, _))| {
             let cluster = Arc::new(parts.cluster_access(view.clone(), &hints));
             let failures = parts.failures.clone();
-            let counts = parts.meters.passes_over(&primary.kind);
-            let kind = (kind, Arc::new(primary));
+            let watch = parts.plugin.description.primaries.get(primary.watch);
+            let name = watch.map_or(&primary.resource.kind, |watch| &watch.kind);
+            let counts = parts.meters.passes_over(name);
+            let kind = (kind, primary);
             let cancel = cancel.clone();
             Reconciler::new(running.clone(), cluster, kind, cancel, failures, counts)
         });
@@ -199,6 +202,7 @@ impl Prepared {
             handle: Arc::new(ControllerHandle {
                 primary: reconciler.resource().clone(),
                 kind: reconciler.kind(),
+                watch: reconciler.watch(),
                 plugin: parts.plugin.name.clone(),
                 view: view.clone(),
                 queue: queue.clone(),
@@ -242,6 +246,11 @@ impl Prepared {
     /// Waits until a primary kind is served as something else, so that another controller is needed.
     pub async fn moved(&self) {
         moved(&self.kinds).await;
+    }
+
+    /// Its primary kinds, as they were served.
+    pub fn primaries(&self) -> Vec<ServedPrimary> {
+        primaries(&self.kinds)
     }
 
     /// Begins to make passes.
@@ -294,7 +303,7 @@ impl Prepared {
 /// Begins to watch for one primary kind, and returns after the first list of everything that is watched for it.
 async fn watch_kind(
     parts: &ControllerParts,
-    kind: u8,
+    kind: u16,
     (watch, primary): (&PrimaryWatch, &Resource),
     queue: &Arc<WorkQueue>,
 ) -> (Arc<View>, Watches) {
@@ -315,6 +324,14 @@ async fn watch_kind(
     let watches = Watches::start(plugin, &parts.grants, (watch, primary), means, &view).await;
     bug!(ListsAreNotWaitedFor, watches.synced().await, ());
     (view, watches)
+}
+
+fn primaries(kinds: &[WatchedKind]) -> Vec<ServedPrimary> {
+    let primaries = kinds.iter().map(|kind| ServedPrimary {
+        watch: kind.handle.watch,
+        resource: kind.handle.primary().clone(),
+    });
+    primaries.collect()
 }
 
 /// Waits until one of the `kinds` is served as something else.
@@ -355,6 +372,11 @@ impl Controller {
     /// Waits until a primary kind is served as something else, so that another controller is needed.
     pub async fn moved(&self) {
         moved(&self.kinds).await;
+    }
+
+    /// Its primary kinds, as they were served.
+    pub fn primaries(&self) -> Vec<ServedPrimary> {
+        primaries(&self.kinds)
     }
 
     /// Hands out no more keys.

@@ -13,6 +13,7 @@ mod problem;
 mod used;
 mod yaml;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Deserialize;
@@ -251,6 +252,23 @@ impl Grants {
             scope = scope.union(more);
         }
         scope
+    }
+
+    /// Groups and resources, as they are written, that a grant with a place of its own lets a plugin watch.
+    pub fn watched_patterns(&self) -> BTreeSet<(&str, &str)> {
+        let watches = |grant: &&Grant| {
+            let says = |verb: &String| verb == "*" || verb == "watch";
+            grant.namespaces != Namespaces::SameAsPrimary && grant.verbs.iter().any(says)
+        };
+        let pairs = self.iter().filter(watches).flat_map(|grant| {
+            let groups = grant.api_groups.iter();
+            groups.flat_map(|group| {
+                let resources = grant.resources.iter();
+                let whole = resources.filter(|resource| !resource.contains('/'));
+                whole.map(move |resource| (&**group, &**resource))
+            })
+        });
+        pairs.collect()
     }
 }
 

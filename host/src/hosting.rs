@@ -19,6 +19,7 @@ mod last_good;
 mod next_version;
 mod plan;
 mod plugin;
+mod primaries;
 mod quarantine;
 mod refusal;
 mod rollout;
@@ -42,6 +43,7 @@ use windlass_code_cache::CodeCache;
 pub(crate) use carriers::carriers;
 pub use dry_run::{AdmittedVersion, DryRun, Returned};
 pub use last_good::LastGood;
+pub use primaries::UnservedPrimary;
 pub use quarantine::Quarantine;
 
 use crate::api::{Api, Discovery};

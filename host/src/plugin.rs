@@ -54,7 +54,9 @@ pub use cancel::Cancel;
 pub use compiler::Compiler;
 pub use custom_metrics::{BUCKETS, CustomFamily, CustomMetrics, MetricKind, Number};
 pub use describe::Describe;
-pub use description::{Description, DescriptionDocument, Finalizes, Need, PrimaryWatch};
+pub use description::{
+    Description, DescriptionDocument, Finalizes, Need, PrimaryWatch, ServedPrimary,
+};
 pub use engine::{SLICE, SLOTS};
 pub use hints::Hints;
 pub use http::{Answering, HttpAccess, HttpMeans, HttpRequests, ServerAddresses, StandIn};

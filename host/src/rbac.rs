@@ -123,7 +123,7 @@ async fn roles(
     let primaries = description.primaries.iter();
     let found = primaries.map(|primary| primary::find(&description, primary, &plugin.grants));
     let found: Result<Vec<_>, _> = found.collect();
-    let primaries = found.map_err(|problem| vec![of_plugin(problem)])?;
+    let primaries = found.map_err(|problem| vec![of_plugin(problem)])?.concat();
     let line = |index| line_of_grant(&candidate.text, name, index);
     let (refused, notes) = readiness.problems_told(line);
     if !refused.is_empty() {

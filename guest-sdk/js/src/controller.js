@@ -1,6 +1,6 @@
 // A controller as its author declares it, and what it says about itself with that.
 
-import { group, need, plural } from "./needs.js";
+import { EVERY, group, need, plural } from "./needs.js";
 
 /** @typedef {import("@windlass/sdk").Declaration} Declaration */
 /** @typedef {import("@windlass/sdk").Plugin} Plugin */
@@ -44,6 +44,8 @@ export function controller(declaration) {
  */
 export function allNeeds({ watches, finalize, writesStatus, fields, ...plugin }) {
   const [apiVersion, kind] = watches;
+  // The grants say which kinds these are.
+  if (kind === EVERY) return plugin.needs ?? [];
   const resource = plugin.plural ?? plural(kind);
   const verbs = ["get", "list", "watch", ...(finalize ? ["patch"] : [])];
   return [
@@ -77,7 +79,8 @@ export function controllerOf(plugin, { apiVersion, kind }) {
   // The host calls a plugin for the kinds that it names alone.
   const [only] = all;
   if (only && all.length === 1) return only;
-  const found = all.find(({ watches }) => watches[0] === apiVersion && watches[1] === kind);
+  const named = all.find(({ watches }) => watches[0] === apiVersion && watches[1] === kind);
+  const found = named ?? all.find(({ watches }) => watches[1] === EVERY);
   if (found) return found;
   throw new Error(`the plugin does not reconcile ${kind} of ${apiVersion}`);
 }
@@ -157,6 +160,9 @@ function mistake(declaration) {
   }
   if (writesStatus !== undefined && typeof writesStatus !== "boolean") {
     return "writesStatus must be true or false";
+  }
+  if (writesStatus && watches[1] === EVERY) {
+    return "writesStatus is for kinds that watches names, and not for *";
   }
   /** @param {unknown} crd */
   const isDefinition = (crd) =>

@@ -43,11 +43,15 @@ export function need(apiVersion, kind, verbs, options = {}) {
   };
 }
 
+/** What stands for every group and version, and for every kind that a grant names. */
+export const EVERY = "*";
+
 /**
  * The group of `apps/v1`; empty for the core group.
  * @param {string} apiVersion
  */
 export function group(apiVersion) {
+  if (apiVersion === EVERY) return EVERY;
   return apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
 }
 
@@ -58,7 +62,7 @@ export function group(apiVersion) {
  */
 export function plural(kind) {
   const singular = kind.toLowerCase();
-  if (singular === "" || singular.endsWith("endpoints")) return singular;
+  if (singular === "" || singular === EVERY || singular.endsWith("endpoints")) return singular;
   if (singular.endsWith("s")) return `${singular}es`;
   return singular.endsWith("y") ? `${singular.slice(0, -1)}ies` : `${singular}s`;
 }

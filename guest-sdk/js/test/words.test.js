@@ -187,12 +187,31 @@ test("a plugin of several kinds says all of them, and is called by the kind of t
   assert.equal(controllerOf(only, { apiVersion: "x.dev/v2", kind: "X" }), only);
 });
 
+test("a controller for every kind is called for those that no other names", () => {
+  const every = sdk.controller({
+    watches: ["*", "*"],
+    needs: [sdk.need("*", "*", ["delete"])],
+    reconcile() {},
+  });
+  const maps = sdk.controller({ watches: ["v1", "ConfigMap"], reconcile() {} });
+  const { primaries, needs } = describe([every, maps], { name: "p", version: "1" });
+  const [first] = primaries;
+  assert.deepEqual([first?.apiVersion, first?.kind], ["*", "*"]);
+  const told = needs.map((rule) => [rule.apiGroups, rule.resources, rule.verbs].flat().join(" "));
+  assert.deepEqual(told, ["* * delete", " configmaps get list watch"]);
+  const of = (/** @type {string} */ kind) =>
+    controllerOf([every, maps], { apiVersion: "v1", kind });
+  assert.equal(of("ConfigMap"), maps);
+  assert.equal(of("Secret"), every);
+});
+
 test("a wrong declaration is refused with what is wrong", () => {
   const right = { watches: ["x.dev/v1", "X"], reconcile() {} };
   const cases = /** @type {const} */ ([
     [{ ...right, need: [] }, /no need; there are watches/],
     [{ ...right, watches: ["X"] }, /watches must be/],
     [{ ...right, watches: ["x.dev", "X"] }, /version is missing/],
+    [{ ...right, watches: ["*", "*"], writesStatus: true }, /not for \*/],
     [{ ...right, trigger: "spec" }, /trigger must be/],
     [{ ...right, reconcile: undefined }, /reconcile must be/],
     [{ ...right, finalize: true }, /finalize must be/],

@@ -414,7 +414,11 @@ export class Condition {
 
 /** What a plugin is. */
 export interface Declaration<T extends KubernetesObject = KubernetesObject> {
-  /** The API version and kind whose objects are reconciled. */
+  /**
+   * The API version and kind whose objects are reconciled. `["*", "*"]` stands for every kind that the cluster serves and a
+   * grant lets the plugin watch, but for Events. The plugin gets only the metadata of such objects. It writes no status,
+   * and can have a finalizer only with `finalizes: "on-request"`.
+   */
   watches: readonly [apiVersion: string, kind: string];
   /** The resource's plural, if it does not follow Kubernetes' rule. */
   plural?: string;

@@ -9,6 +9,7 @@ use crate::bindings::exports::windlass::plugin::controller::Guest;
 use crate::bindings::going::exports::windlass::plugin::going;
 use crate::bindings::windlass::plugin::types as wit;
 use crate::host::Host;
+use crate::needs::EVERY_KIND;
 use crate::reconciler::{Reconciler, all_needs};
 
 /// The plugin's name and version; [`export!`](crate::export) takes them from the package.
@@ -27,6 +28,9 @@ pub struct Adapter<K, P>(PhantomData<(K, P)>);
 pub trait Reconcilers {
     /// How many there are.
     const COUNT: usize;
+
+    /// Whether one of them is for this kind, and names it.
+    fn name(kind: &TypeMeta) -> bool;
 
     /// What they say about themselves: kinds, needs and definitions.
     fn describe(description: &mut wit::Description);
@@ -60,6 +64,11 @@ impl TypeMeta {
         Ok(Some(serde_json::from_str(&request.object)?))
     }
 
+    /// Whether `R` reconciles it, and no one after it that names it.
+    fn is_for<R: Reconciler, Others: Reconcilers>(&self) -> bool {
+        self.is(R::WATCHES) || R::WATCHES == EVERY_KIND && !Others::name(self)
+    }
+
     fn is(&self, (api_version, kind): (&str, &str)) -> bool {
         (&*self.api_version, &*self.kind) == (api_version, kind)
     }
@@ -67,6 +76,10 @@ impl TypeMeta {
 
 impl Reconcilers for () {
     const COUNT: usize = 0;
+
+    fn name(_: &TypeMeta) -> bool {
+        false
+    }
 
     fn describe(_: &mut wit::Description) {}
 
@@ -89,6 +102,10 @@ fn nobody(kind: Option<&TypeMeta>) -> Failure {
 impl<R: Reconciler, Others: Reconcilers> Reconcilers for And<R, Others> {
     const COUNT: usize = 1 + Others::COUNT;
 
+    fn name(kind: &TypeMeta) -> bool {
+        kind.is(R::WATCHES) || Others::name(kind)
+    }
+
     fn describe(description: &mut wit::Description) {
         let needs = all_needs::<R>().into_rules().map(Into::into);
         description.primaries.push(watch::<R>());
@@ -104,7 +121,7 @@ impl<R: Reconciler, Others: Reconcilers> Reconcilers for And<R, Others> {
     }
 
     fn reconcile(kind: Option<&TypeMeta>, request: &wit::Request) -> Result<Action, Failure> {
-        if kind.is_some_and(|kind| !kind.is(R::WATCHES)) {
+        if kind.is_some_and(|kind| !kind.is_for::<R, Others>()) {
             return Others::reconcile(kind, request);
         }
         let host = Host {
@@ -114,7 +131,7 @@ impl<R: Reconciler, Others: Reconcilers> Reconcilers for And<R, Others> {
     }
 
     fn finalize(kind: Option<&TypeMeta>, request: &wit::Request) -> Result<Progress, Failure> {
-        if kind.is_some_and(|kind| !kind.is(R::WATCHES)) {
+        if kind.is_some_and(|kind| !kind.is_for::<R, Others>()) {
             return Others::finalize(kind, request);
         }
         let Some(finalize) = R::FINALIZE else {
@@ -157,9 +174,9 @@ impl GoingReconcilers for () {
     }
 }
 
-impl<R: Reconciler, Others: GoingReconcilers> GoingReconcilers for And<R, Others> {
+impl<R: Reconciler, Others: GoingReconcilers + Reconcilers> GoingReconcilers for And<R, Others> {
     fn reconcile_going(kind: &TypeMeta, request: &wit::Request) -> Result<Action, Failure> {
-        if !kind.is(R::WATCHES) {
+        if !kind.is_for::<R, Others>() {
             return Others::reconcile_going(kind, request);
         }
         let host = Host {
@@ -339,6 +356,51 @@ mod tests {
             panic!("{other:?}");
         };
         assert_eq!(text, "the plugin does not reconcile Policy of y.dev/v1");
+    }
+
+    #[derive(Default)]
+    struct Sees;
+
+    impl Reconciler for Sees {
+        const WATCHES: (&'static str, &'static str) = ("*", "*");
+        type Object = serde_json::Value;
+
+        fn needs() -> Needs {
+            crate::need("*", "*", &["delete"])
+        }
+
+        fn reconcile(&self, object: &Self::Object, _: &dyn Cluster) -> Result<Action, Failure> {
+            Err(Failure::Terminal(format!("sees {}", object["kind"])))
+        }
+    }
+
+    #[test]
+    fn a_reconciler_for_every_kind_is_called_for_those_that_no_other_names() {
+        type All = And<Sees, And<Waits, ()>>;
+        let described = describe::<All>("all", "1.0.0");
+        assert_eq!(described.primaries[0].kind, "*");
+        let needs = described.needs.iter();
+        let needs: Vec<_> = needs
+            .map(|rule| {
+                format!(
+                    "{:?} {:?} {:?}",
+                    rule.api_groups, rule.resources, rule.verbs
+                )
+            })
+            .collect();
+        let want = [
+            r#"["*"] ["*"] ["delete"]"#,
+            r#"[""] ["configmaps"] ["get", "list", "watch"]"#,
+        ];
+        assert_eq!(needs, want);
+        let of = |kind: &str| {
+            let object = format!(r#"{{"apiVersion":"v1","kind":"{kind}","metadata":{{}}}}"#);
+            let kind = serde_json::from_str(&object).unwrap();
+            All::reconcile(Some(&kind), &wit::Request { object, attempt: 0 })
+        };
+        assert!(matches!(of("ConfigMap"), Ok(Action::RequeueAfter(_))));
+        let seen = of("Secret").unwrap_err();
+        assert!(matches!(seen, Failure::Terminal(text) if text == r#"sees "Secret""#));
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub fn read(api_version: &str, kind: &str) -> Needs {
     need(api_version, kind, &["get", "list", "watch"])
 }
 
-/// Access to objects of a kind by `verbs`.
+/// Access to objects of a kind by `verbs`. For a plugin that watches `("*", "*")`, `need("*", "*", &["delete"])` is for each
+/// kind that a grant lets it watch.
 pub fn need(api_version: &str, kind: &str, verbs: &[&str]) -> Needs {
     let rule = Rule {
         api_groups: vec![group(api_version).to_owned()],
@@ -149,8 +150,17 @@ impl From<Rule> for wit::Rule {
     }
 }
 
+/// What stands for every group and version, and for every kind.
+const EVERY: &str = "*";
+
+/// The API version and the kind that stand for every kind that a grant names.
+pub(crate) const EVERY_KIND: (&str, &str) = (EVERY, EVERY);
+
 /// The group of `apps/v1`; empty for the core group.
 pub(crate) fn group(api_version: &str) -> &str {
+    if api_version == EVERY {
+        return EVERY;
+    }
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
@@ -158,7 +168,7 @@ pub(crate) fn group(api_version: &str) -> &str {
 /// a few kinds (`Gateway`): the host warns with the nearest name that the cluster knows.
 pub fn plural(kind: &str) -> String {
     let singular = kind.to_ascii_lowercase();
-    if singular.is_empty() || singular.ends_with("endpoints") {
+    if singular.is_empty() || singular == EVERY || singular.ends_with("endpoints") {
         return singular;
     }
     if singular.ends_with('s') {
@@ -178,6 +188,7 @@ mod tests {
     fn plurals_follow_kubernetes_rule() {
         let cases = [
             ("ConfigMap", "configmaps"),
+            ("*", "*"),
             ("Endpoints", "endpoints"),
             ("EndpointSlice", "endpointslices"),
             ("Ingress", "ingresses"),

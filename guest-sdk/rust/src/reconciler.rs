@@ -8,7 +8,9 @@ use crate::needs::{self, Needs};
 
 /// A controller for one kind of object. Every call is made on a new value in a new sandbox.
 pub trait Reconciler: Default {
-    /// The API version and kind this controller reconciles.
+    /// The API version and kind this controller reconciles. `("*", "*")` stands for every kind that the cluster serves and a
+    /// grant lets the plugin watch, but for Events. It gets only the metadata of such objects. It writes no status, and can
+    /// have a finalizer only with [`Watch::finalize_on_request`].
     const WATCHES: (&'static str, &'static str);
 
     /// Cleans up before the object is gone: `Some(Self::finalize)`. With it, the host adds the plugin's finalizer. By
@@ -132,6 +134,10 @@ impl Watch {
 /// All that `R` touches: its primary (`patch` if it finalizes), the primary's status if it writes that, and
 /// [`Reconciler::needs`].
 pub(crate) fn all_needs<R: Reconciler>() -> Needs {
+    if R::WATCHES == needs::EVERY_KIND {
+        // The grants say which kinds these are.
+        return R::needs();
+    }
     let (api_version, kind) = R::WATCHES;
     let watch = R::watch();
     let resource = watch.plural.clone().unwrap_or_else(|| needs::plural(kind));

@@ -110,7 +110,11 @@ impl Inspection {
             resource: clean(&need.resource, TEXT),
             names: need.names.iter().map(|name| clean(name, TEXT)).collect(),
             verbs: need.verbs.iter().map(|verb| clean(verb, TEXT)).collect(),
-            powerful: powerful(need),
+            powerful: if description.is_of_every_kind(need) {
+                Vec::new()
+            } else {
+                powerful(need)
+            },
         });
         Self {
             api_version: "windlass.dev/v1alpha1",
@@ -167,7 +171,7 @@ impl Primary {
             label_selector: watch.label_selector.clone(),
             field_selector: watch.field_selector.clone(),
             spec_change_only: watch.spec_change_only,
-            declares_fields: watch.fields != Fields::default(),
+            declares_fields: !watch.is_every_kind() && watch.fields != Fields::default(),
             finalizes: match watch.finalizes {
                 Finalizes::Never => "never",
                 Finalizes::Always => "always",
@@ -189,7 +193,11 @@ impl Primary {
             finalizes,
             finalizes_on_leave,
         } = self;
-        put(out, &format!("RECONCILES {kind} of {api_version}"));
+        if kind == "*" {
+            put(out, "RECONCILES every kind that a grant lets it watch");
+        } else {
+            put(out, &format!("RECONCILES {kind} of {api_version}"));
+        }
         let on = |on: &bool, text: &'static str| on.then_some(text.to_owned());
         let selected = |selector: &Option<String>, by: &str| {
             let selector = selector.as_ref()?;
@@ -202,6 +210,7 @@ impl Primary {
             selected(label_selector, "labels"),
             selected(field_selector, "fields"),
             on(spec_change_only, "ignores changes of only the status"),
+            on(&(kind == "*"), "reads only metadata"),
             on(declares_fields, "reads only the fields that it declares"),
             on(
                 &(*finalizes == "always"),

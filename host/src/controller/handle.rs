@@ -29,8 +29,10 @@ const CHILDREN: usize = 5;
 /// What a controller does for one of its primary kinds, as far as one may look into it.
 pub struct ControllerHandle {
     pub(super) primary: Arc<Resource>,
-    /// Which of the plugin's kinds that is, in the order in which it names them.
-    pub(super) kind: u8,
+    /// Which of the plugin's kinds that is: a place in its reconcilers.
+    pub(super) kind: u16,
+    /// What the plugin says of it: a place in its description.
+    pub(super) watch: usize,
     pub(super) plugin: Arc<str>,
     pub(super) view: Arc<View>,
     pub(super) queue: Arc<WorkQueue>,
@@ -54,7 +56,7 @@ impl ControllerHandle {
     /// What the plugin says of the kind.
     fn watch(&self) -> Option<PrimaryWatch> {
         let primaries = self.description().primaries;
-        primaries.into_iter().nth(usize::from(self.kind))
+        primaries.into_iter().nth(self.watch)
     }
 
     fn queue_key(&self, key: &Key) -> QueueKey {

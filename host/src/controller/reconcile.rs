@@ -18,6 +18,7 @@ use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
 use crate::plugin::transcript::CallRecorder;
 use crate::plugin::{
     Action, CallError, Called, Cancel, CustomMetrics, Finalizes, Hints, Plugin, Progress, Request,
+    ServedPrimary,
 };
 use crate::recording::{CallOutcome, FailureRecorder, Function, Made};
 
@@ -27,8 +28,10 @@ pub(super) type RunningPlugin = Arc<RwLock<Arc<Plugin>>>;
 /// Makes passes over the objects of one primary kind.
 pub(super) struct Reconciler {
     plugin: RunningPlugin,
-    /// Which of the plugin's kinds it is, in the order in which it names them.
-    kind: u8,
+    /// Which of the plugin's kinds it is: a place in the worker's reconcilers.
+    kind: u16,
+    /// What the plugin says of it: a place in its description.
+    watch: usize,
     cluster: Arc<ClusterAccess>,
     primary: Arc<Resource>,
     finalizer: String,
@@ -101,7 +104,7 @@ impl Reconciler {
     pub(super) fn new(
         plugin: RunningPlugin,
         cluster: Arc<ClusterAccess>,
-        (kind, primary): (u8, Arc<Resource>),
+        (kind, primary): (u16, ServedPrimary),
         cancel: Cancel,
         failures: Option<FailureRecorder>,
         counts: Arc<PassMetrics>,
@@ -110,8 +113,9 @@ impl Reconciler {
         Self {
             plugin,
             kind,
+            watch: primary.watch,
             cluster,
-            primary,
+            primary: Arc::new(primary.resource),
             finalizer,
             cancel,
             failures,
@@ -133,9 +137,14 @@ impl Reconciler {
         &self.primary
     }
 
-    /// Which of the plugin's kinds it is, in the order in which it names them.
-    pub(super) fn kind(&self) -> u8 {
+    /// Which of the plugin's kinds it is: a place in the worker's reconcilers.
+    pub(super) fn kind(&self) -> u16 {
         self.kind
+    }
+
+    /// What the plugin says of it: a place in its description.
+    pub(super) fn watch(&self) -> usize {
+        self.watch
     }
 
     /// The object called `key`, as records name it.
@@ -213,8 +222,7 @@ impl Reconciler {
     /// What the object needs next.
     pub(super) fn step(&self, object: &Object) -> Step {
         let plugin = self.plugin.read();
-        let mut primaries = plugin.description.primaries.iter();
-        let watch = primaries.nth(usize::from(self.kind));
+        let watch = plugin.description.primaries.get(self.watch);
         let (finalizes, on_leave) = watch.map_or((Finalizes::Never, false), |watch| {
             (watch.finalizes, watch.finalizes_on_leave)
         });
@@ -284,8 +292,7 @@ impl Reconciler {
     /// Whether the API server selects the object called `key`.
     async fn is_selected(&self, key: &Key) -> Result<bool, ApiError> {
         let plugin = self.plugin.read().clone();
-        let mut primaries = plugin.description.primaries.iter();
-        let watch = primaries.nth(usize::from(self.kind));
+        let watch = plugin.description.primaries.get(self.watch);
         let selectors = watch.map(|watch| (&watch.label_selector, &watch.field_selector));
         let (labels, fields) = selectors.unwrap_or((&None, &None));
         let named = format!("metadata.name={}", key.name);

@@ -18,10 +18,14 @@ use crate::memory::Account;
 use crate::object::Fields;
 use crate::plugin::{Plugin, PrimaryWatch};
 use crate::seams::{Clock, Seams, Task};
-use crate::view::View;
+use crate::view::{View, WakeReason};
 
 /// How often it is asked whether an absent kind is served by now.
 const ABSENT: Duration = Duration::from_secs(5);
+
+/// How long a plugin waits for the first list of a kind that it does not name, such as one that the host may not read or
+/// whose conversion webhook fails. `--cache-sync-timeout` of controller-runtime is longer, and ends the process.
+const LATE: Duration = Duration::from_secs(30);
 
 /// What the watches of a plugin are made from.
 pub(super) struct WatchDependencies<'a> {
@@ -62,6 +66,7 @@ impl Watches {
         let watched = InformerKey {
             label_selector: watch.label_selector.clone(),
             field_selector: watch.field_selector.clone(),
+            metadata_only: watch.is_every_kind() && view.reads_of(primary) == Fields::of_metadata(),
             ..InformerKey::all_of(primary.clone())
         };
         // Also for a plugin that finalizes no more: what an earlier version left is taken off.
@@ -82,14 +87,34 @@ impl Watches {
             let of_view = handler(ForView::WithFinalizer);
             subscribe(means.informers, watched, &scope, &of_view, account)
         });
-        for informer in of_primary.iter().chain(&with_finalizer) {
-            informer.synced().await;
-        }
         watches.primary = of_primary.first().cloned();
         watches.watch_unselected(primary, &scope, &means, view, account);
         watches.watch_kinds(grants, &means, view);
-        view.watch(primary.clone(), scope, of_primary);
-        view.watch_with_finalizer(with_finalizer);
+        let lists = PrimaryLists {
+            resource: primary.clone(),
+            scope,
+            of_primary,
+            with_finalizer,
+        };
+        if !watch.is_every_kind() {
+            lists.synced().await;
+        } else if means
+            .seams
+            .clock
+            .within(LATE, lists.synced())
+            .await
+            .is_none()
+        {
+            let plugin = &*plugin.name;
+            tracing::warn!(
+                plugin,
+                "{primary} cannot be listed so far: the plugin starts without them, and sees them later; leave them out of its grants if the host may not read them"
+            );
+            let late = lists.come_later(Arc::downgrade(view));
+            watches._needs.push(means.seams.spawn.task(late));
+            return watches;
+        }
+        lists.show(view);
         watches
     }
 
@@ -181,6 +206,38 @@ impl Watches {
         for first_list in &self.first_lists {
             // The sender is gone only if its task is, and then nothing more will be listed.
             let _ = first_list.clone().wait_for(|synced| *synced).await;
+        }
+    }
+}
+
+/// The lists of one primary kind.
+struct PrimaryLists {
+    resource: Resource,
+    scope: Scope,
+    of_primary: Vec<Arc<Subscription>>,
+    with_finalizer: Vec<Arc<Subscription>>,
+}
+
+impl PrimaryLists {
+    /// Waits until they are in.
+    async fn synced(&self) {
+        for informer in self.of_primary.iter().chain(&self.with_finalizer) {
+            informer.synced().await;
+        }
+    }
+
+    /// From now on `view` answers from them.
+    fn show(self, view: &View) {
+        view.watch(self.resource, self.scope, self.of_primary);
+        view.watch_with_finalizer(self.with_finalizer);
+    }
+
+    /// Waits until they are in, then shows them to the view, which runs what is in them.
+    async fn come_later(self, view: Weak<View>) {
+        self.synced().await;
+        if let Some(view) = view.upgrade() {
+            self.show(&view);
+            view.rerun_all(&WakeReason::Listed);
         }
     }
 }

@@ -25,7 +25,7 @@ use payload::KeyPayload;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct QueueKey {
     /// Which of them, in the order in which the plugin names them.
-    pub(super) kind: u8,
+    pub(super) kind: u16,
     /// The object.
     pub(super) key: Key,
 }
@@ -34,7 +34,7 @@ pub(super) struct QueueKey {
 #[derive(Debug)]
 pub(super) struct KindQueue {
     pub(super) queue: Arc<WorkQueue>,
-    pub(super) kind: u8,
+    pub(super) kind: u16,
 }
 
 /// A queue that can be waited for. Before it is opened it takes nothing in: a host that stands by for months
@@ -110,7 +110,7 @@ impl WorkQueue {
     }
 
     /// Marks a key of a kind as needing work now, or after what needs it more.
-    pub(super) fn add(&self, kind: u8, wakeup: Enqueue) {
+    pub(super) fn add(&self, kind: u16, wakeup: Enqueue) {
         let now = self.clock.now();
         let mut state = self.state.lock();
         if state.stage == QueueStage::Asleep {

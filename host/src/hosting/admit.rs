@@ -13,12 +13,13 @@ use super::rollout::{
 use super::smoke_test::SmokeTest;
 use super::version::{Version, reconciled};
 use super::{Host, LastGood};
+use crate::api::{ApiError, Resource};
 use crate::digest::digest;
 use crate::grants::Scope;
 use crate::hosting::carriers;
 use crate::manifest::DefinitionPolicy;
 use crate::needs::carried;
-use crate::plugin::PrimaryWatch;
+use crate::plugin::ServedPrimary;
 use crate::source::Candidate;
 
 impl Host {
@@ -152,18 +153,11 @@ impl Host {
     /// Refuses a version whose grants cannot work, and warns of those that it may do without. A kind that is not
     /// served is waited for, and judged then.
     async fn check_granted(&self, version: &Version) -> Result<(), Refusal> {
-        let mut primaries = Vec::new();
-        for primary in &version.plugin.description.primaries {
-            let found = self
-                .discovery
-                .by_kind(&primary.api_version, &primary.kind)
-                .await;
-            match found {
-                Ok(Some(resource)) => primaries.push(resource),
-                // It is asked again until there is an answer, before anything runs.
-                Ok(None) | Err(_) => return Ok(()),
-            }
-        }
+        let description = &version.plugin.description;
+        // It is asked again until there is an answer, before anything runs.
+        let Ok(primaries) = self.served_primaries(description, version.grants()).await else {
+            return Ok(());
+        };
         let notes = version.check_grants(&primaries, &self.discovery);
         for note in notes.map_err(RefusalReason::NotGranted)? {
             tracing::warn!(plugin = &*version.plugin.name, "{note}");
@@ -228,31 +222,38 @@ impl Host {
         let finalizer = |version: &Version| version.candidate.document.finalizer();
         let changes = finalizer(before) != finalizer(version);
         for old in &old.primaries {
-            let mut new = new.primaries.iter();
-            let goes_on = new.any(|new| new.group_kind() == old.group_kind());
-            if !goes_on || changes {
-                self.check_given_up(old, before, version).await?;
+            let mut named = new.primaries.iter();
+            if !changes && named.any(|new| new.group_kind() == old.group_kind()) {
+                continue;
+            }
+            let unanswered = |error: ApiError| RefusalReason::Unanswered {
+                what: format!("look up {}", old.kind),
+                error: error.to_string(),
+            };
+            // A kind that is gone has no objects.
+            let of_old = self.kinds_of(before, old).await.map_err(unanswered)?;
+            let every = self.every_kind(new, version.grants()).await;
+            let every = every.map_err(unanswered)?;
+            for resource in of_old {
+                let is_it = |new: &ServedPrimary| new.resource == resource;
+                if changes || !every.iter().any(is_it) {
+                    self.check_given_up(&resource, changes, before, version)
+                        .await?;
+                }
             }
         }
         Ok(())
     }
 
-    /// Refuses a version that reconciles `old` no more, as long as objects of that kind wait for the plugin.
+    /// Refuses a version that reconciles `resource` no more, or `changes` the finalizer, as long as objects of that kind
+    /// wait for the plugin.
     async fn check_given_up(
         &self,
-        old: &PrimaryWatch,
+        resource: &Resource,
+        changes: bool,
         before: &Version,
         version: &Version,
     ) -> Result<(), Refusal> {
-        let found = self.discovery.by_kind(&old.api_version, &old.kind).await;
-        let found = found.map_err(|error| RefusalReason::Unanswered {
-            what: format!("look up {}", old.kind),
-            error: error.to_string(),
-        })?;
-        // A kind that is gone has no objects.
-        let Some(resource) = found else {
-            return Ok(());
-        };
         let name = &*version.plugin.name;
         let finalizer = before.candidate.document.finalizer();
         // Where the old version watched; the host may not look elsewhere.
@@ -263,7 +264,7 @@ impl Host {
         };
         let mut left = 0;
         for place in places {
-            let found = carriers(&self.api, &resource, place.as_deref(), &finalizer).await;
+            let found = carriers(&self.api, resource, place.as_deref(), &finalizer).await;
             let found = found.map_err(|error| RefusalReason::Unanswered {
                 what: format!("look for the finalizer {finalizer}"),
                 error: format!("{error:#}"),
@@ -274,11 +275,10 @@ impl Host {
             return Ok(());
         }
         let file = version.candidate.document.file.display();
-        let mut goes_on = version.plugin.description.primaries.iter();
-        let change = if goes_on.any(|new| new.group_kind() == old.group_kind()) {
+        let change = if changes {
             "names another finalizer".to_owned()
         } else {
-            format!("does not reconcile {} any more", old.kind)
+            format!("does not reconcile {} any more", resource.kind)
         };
         let flag = match &before.candidate.document.finalizer {
             Some(finalizer) => format!(" --finalizer {finalizer}"),

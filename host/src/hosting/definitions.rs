@@ -9,7 +9,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::Host;
-use super::plugin::ABSENT;
+use super::primaries::ABSENT;
 use super::version::Version;
 use crate::api::{ApiError, Gate, RefusedBy, Request};
 use crate::definitions::{COLLECTION, Carried, Plan, check, plan};

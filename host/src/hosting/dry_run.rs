@@ -6,10 +6,11 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 
 use super::Host;
 use super::next_version::parts;
+use super::primaries::UnservedPrimary;
 use super::version::{Version, reconciled};
 use crate::api::Resource;
 use crate::controller::Prepared;
@@ -113,14 +114,13 @@ impl Host {
     /// One of its kinds is not served, or it may not watch it.
     pub async fn prepare(&self, admitted: &AdmittedVersion) -> anyhow::Result<Prepared> {
         let version = &admitted.0;
-        let mut primaries = Vec::new();
-        for primary in &admitted.description().primaries {
-            let (api_version, kind) = (&primary.api_version, &primary.kind);
-            let found = self.discovery.by_kind(api_version, kind).await?;
-            primaries.push(found.with_context(|| {
-                format!("{kind} of {api_version} is not defined: put its CustomResourceDefinition beside plugin.yaml")
-            })?);
-        }
+        let primaries = self.served_primaries(admitted.description(), version.grants());
+        let primaries = primaries.await.map_err(|problem| match problem {
+            UnservedPrimary::Absent(_) => {
+                anyhow!("{problem}: put its CustomResourceDefinition beside plugin.yaml")
+            }
+            UnservedPrimary::Unknown(error) => error.into(),
+        })?;
         version
             .check_grants(&primaries, &self.discovery)
             .map_err(anyhow::Error::msg)?;

@@ -11,7 +11,7 @@ use crate::controller::{ControllerParts, Prepared};
 use crate::manifest;
 use crate::metrics::PluginStage;
 use crate::plugin::cluster::Replaces;
-use crate::plugin::{HttpAccess, Plugin};
+use crate::plugin::{HttpAccess, Plugin, ServedPrimary};
 
 /// What takes the place of what is here.
 pub(super) enum NextVersion {
@@ -30,6 +30,8 @@ pub(super) struct Versions {
     pub(super) running: Option<Arc<Version>>,
     /// The one that begins when it may.
     pub(super) next: Option<Arc<Version>>,
+    /// The kinds that the newest of them reconciles, as they were served.
+    pub(super) primaries: Vec<ServedPrimary>,
 }
 
 impl Versions {
@@ -48,8 +50,8 @@ impl Versions {
     }
 }
 
-/// Waits until the newest version that was admitted is none of those that are here, and prepares it. A
-/// version whose lists never come in may have a successor that is better.
+/// Waits until the newest version that was admitted is none of those that are here, or reconciles other kinds than they do,
+/// and prepares it. A version whose lists never come in may have a successor that is better.
 pub(super) async fn next_version(
     host: &Host,
     gate: &Gate,
@@ -67,21 +69,27 @@ pub(super) async fn next_version(
             continue;
         };
         match rollout(here) {
-            Rollout::Wait => news(accepted).await,
+            Rollout::Wait => tokio::select! {
+                biased;
+                () = news(accepted) => continue,
+                () = host.other_kinds(&newest, &versions.primaries) => {
+                    let plugin = &*newest.plugin.name;
+                    tracing::info!(plugin, "the kinds that `*` stands for are others now");
+                }
+            },
             Rollout::SwapRunning | Rollout::SwapNext => return NextVersion::Swap(newest),
-            Rollout::Prepare => {
-                if here.is_empty() {
-                    host.metrics
-                        .of(&newest.plugin.name)
-                        .reached(PluginStage::Syncing);
-                }
-                let prepared = Box::pin(prepare(host, gate, &newest));
-                tokio::select! {
-                    biased;
-                    prepared = prepared => return NextVersion::Next(newest, Box::new(prepared)),
-                    () = news(accepted) => {}
-                }
-            }
+            Rollout::Prepare => {}
+        }
+        if here.is_empty() {
+            host.metrics
+                .of(&newest.plugin.name)
+                .reached(PluginStage::Syncing);
+        }
+        let prepared = Box::pin(prepare(host, gate, &newest));
+        tokio::select! {
+            biased;
+            prepared = prepared => return NextVersion::Next(newest, Box::new(prepared)),
+            () = news(accepted) => {}
         }
     }
 }

@@ -11,17 +11,12 @@ use tokio::time::Instant;
 use super::runner::PluginRunner;
 use super::version::Version;
 use super::{Asked, Host};
-use crate::api::{Gate, Lookup, Resource, Unserved};
+use crate::api::Gate;
 use crate::bugs::bug;
 use crate::grants::split_subresource;
 use crate::lease::{Lease, ObservedLease};
 use crate::metrics::{PluginMetrics, PluginStage};
-use crate::plugin::PrimaryWatch;
-
 use crate::shutdown::{Phases, ShutdownPhase, reached};
-
-/// How often it is asked whether an absent primary kind is served by now.
-pub(super) const ABSENT: Duration = Duration::from_secs(2);
 
 /// How long a plugin that holds too much has until it is looked at again.
 const EMPTIED: Duration = Duration::from_secs(5);
@@ -190,39 +185,6 @@ impl Host {
                 (_, None) => {}
             }
         }
-    }
-
-    /// Waits until each primary kind is served, and checks that the plugin may watch them. They are in the order in which
-    /// its description names them.
-    pub(super) async fn primaries(&self, version: &Version) -> Result<Vec<Resource>, String> {
-        let mut found = Vec::new();
-        for primary in &version.plugin.description.primaries {
-            found.push(self.served(version, primary).await);
-        }
-        version.check_grants(&found, &self.discovery)?;
-        Ok(found)
-    }
-
-    /// Waits until a primary kind is served.
-    async fn served(&self, version: &Version, primary: &PrimaryWatch) -> Resource {
-        let PrimaryWatch {
-            api_version, kind, ..
-        } = primary;
-        let plugin = &*version.plugin.name;
-        let tell = |unserved: Unserved| {
-            let news = match unserved {
-                Unserved::Absent(_) => format!(
-                    "waiting: the cluster does not serve {kind} of {api_version}; install its CustomResourceDefinition"
-                ),
-                Unserved::Unknown(error) => {
-                    format!("cannot look up {kind} of {api_version}: {error}")
-                }
-            };
-            tracing::warn!(plugin, "{news}");
-            self.waits(plugin, &news);
-        };
-        let lookup = Lookup::Kind { api_version, kind };
-        self.discovery.until_served(lookup, ABSENT, tell).await
     }
 
     /// The plugin waits, unless it runs in another version.

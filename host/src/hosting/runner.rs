@@ -93,9 +93,15 @@ impl<'a> PluginRunner<'a> {
     fn versions(&self) -> Versions {
         let running = self.running.as_ref();
         let next = self.next.as_ref();
+        let primaries = match (next, running) {
+            (Some((_, next)), _) => next.primaries(),
+            (None, Some((_, controller))) => controller.primaries(),
+            (None, None) => Vec::new(),
+        };
         Versions {
             running: running.map(|(version, _)| version.clone()),
             next: next.map(|(version, _)| version.clone()),
+            primaries,
         }
     }
 

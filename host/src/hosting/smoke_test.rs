@@ -16,6 +16,9 @@ use crate::view::View;
 /// Objects that are looked at to find one that is alive.
 const LOOK: usize = 20;
 
+/// Kinds that are looked into, of those that `*` stands for.
+const KINDS: usize = 10;
+
 /// Namespaces that are looked into.
 const NAMESPACES: usize = 10;
 
@@ -60,24 +63,28 @@ impl SmokeTest {
     pub(super) async fn test(host: &Host, version: &Version) -> Self {
         let mut shown = Self::NoObject;
         for primary in &version.plugin.description.primaries {
-            match Self::of_kind(host, version, primary).await {
-                Self::NoObject => {}
-                Self::Passed => shown = Self::Passed,
-                bad @ (Self::Unknown(_) | Self::Failed(..)) => return bad,
+            let kinds = match host.kinds_of(version, primary).await {
+                Ok(kinds) => kinds,
+                Err(error) => return Self::Unknown(error),
+            };
+            for resource in kinds.into_iter().take(KINDS) {
+                match Self::of_kind(host, version, (primary, resource)).await {
+                    Self::NoObject => {}
+                    Self::Passed => shown = Self::Passed,
+                    bad @ (Self::Unknown(_) | Self::Failed(..)) => return bad,
+                }
             }
         }
         shown
     }
 
     /// Tests `version` with an object of one of its kinds.
-    async fn of_kind(host: &Host, version: &Version, primary: &PrimaryWatch) -> Self {
+    async fn of_kind(
+        host: &Host,
+        version: &Version,
+        (primary, resource): (&PrimaryWatch, Resource),
+    ) -> Self {
         let plugin = &version.plugin;
-        let found = host.discovery.by_kind(&primary.api_version, &primary.kind);
-        let resource = match found.await {
-            Ok(Some(resource)) => resource,
-            Ok(None) => return Self::NoObject,
-            Err(error) => return Self::Unknown(error),
-        };
         let (view, object) = match at_hand(host, version, &resource) {
             Some(at_hand) => at_hand,
             None => match live_primary(host, version, (primary, &resource)).await {

@@ -11,7 +11,7 @@ use crate::grants::{Grant, Grants, entries};
 use crate::manifest::{self, DefinitionPolicy, line_of_grant};
 use crate::metrics::{ReconciledKind, RunningVersion};
 use crate::needs::{CoverageQuery, PrimaryKind, Readiness, closed_origins};
-use crate::plugin::{Description, Plugin, PrimaryWatch};
+use crate::plugin::{Description, Plugin, PrimaryWatch, ServedPrimary};
 use crate::source::Candidate;
 
 /// The kinds that a plugin reconciles which says this of itself.
@@ -69,6 +69,11 @@ impl Version {
         }
     }
 
+    /// What it may touch.
+    pub(super) fn grants(&self) -> &Grants {
+        &self.candidate.document.grants
+    }
+
     /// Whether it sees what a plugin does that says this of itself, and has these grants.
     pub(super) fn sees_as(&self, one: &Description, grants: &Grants) -> bool {
         same_sight(one, &self.plugin.description) && *grants == self.candidate.document.grants
@@ -81,14 +86,14 @@ impl Version {
     /// granted where it covers nothing.
     pub(super) fn check_grants(
         &self,
-        primaries: &[Resource],
+        primaries: &[ServedPrimary],
         discovery: &Discovery,
     ) -> Result<Vec<String>, String> {
         let document = &self.candidate.document;
         let (name, file) = (&document.name, document.file.display());
         let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
         let places = CoverageQuery {
-            primaries: primaries.iter().map(PrimaryKind::from).collect(),
+            primaries: PrimaryKind::each(&self.plugin.description, primaries),
             is_cluster_scoped: &scope,
         };
         let readiness = Readiness::of(&self.plugin.description, &document.grants, &places);

@@ -6,7 +6,7 @@
 use crate::api::Resource;
 use crate::api::is_cluster_scoped;
 use crate::grants::{Grant, Grants, Namespaces, Owners, Scope, entries, split_subresource};
-use crate::plugin::{Description, Need, PrimaryWatch};
+use crate::plugin::{Description, Need, PrimaryWatch, ServedPrimary};
 
 /// The primary kind of a plugin, as far as it is known.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,19 @@ impl<'a> From<&'a Resource> for PrimaryKind<'a> {
 }
 
 impl<'a> PrimaryKind<'a> {
+    /// Each primary kind that a plugin names, in its order, as it is `served`.
+    pub fn each(description: &Description, served: &'a [ServedPrimary]) -> Vec<Self> {
+        let primaries = description.primaries.iter().enumerate();
+        let known = primaries.filter_map(|(place, watch)| {
+            if watch.is_every_kind() {
+                return Some(Self::known("*", "*"));
+            }
+            let primary = served.iter().find(|primary| primary.watch == place)?;
+            Some(Self::from(&primary.resource))
+        });
+        known.collect()
+    }
+
     /// A kind, as far as it is known without a cluster.
     pub fn known(group: &'a str, plural: &'a str) -> Self {
         Self {
@@ -96,9 +109,11 @@ fn of_primary(
     grants: &Grants,
     primary: &PrimaryKind<'_>,
 ) -> Option<GrantProblem> {
+    if watch.is_every_kind() {
+        return of_every_kind(watch, grants);
+    }
     let PrimaryKind { group, plural, .. } = *primary;
-    let mut verbs = vec!["get", "list", "watch"];
-    verbs.extend(watch.is_finalized().then_some("patch"));
+    let verbs = watch.verbs();
     let name = name(group, plural);
     let scope = grants.watch_scope(group, plural, None);
     let what = if scope.is_empty() {
@@ -126,6 +141,28 @@ fn of_primary(
         grant: None,
         what,
         write: Some(Grant::suggested(group, &[plural], &verbs, namespaces)),
+        refuses: true,
+    })
+}
+
+/// That no grant names a kind that `*` could stand for.
+fn of_every_kind(watch: &PrimaryWatch, grants: &Grants) -> Option<GrantProblem> {
+    let verbs = watch.verbs();
+    let may = |(group, plural): &(&str, &str)| {
+        let mut verbs = verbs.iter();
+        verbs.all(|verb| grants.cover_need(verb, group, plural, &[]))
+    };
+    if grants.watched_patterns().iter().any(may) {
+        return None;
+    }
+    let verbs = verbs.join(" ");
+    let what = format!(
+        "its primary kind `*` stands for the kinds that a grant names, and none does: grant {verbs} on each with `namespaces: all` or a list of names"
+    );
+    Some(GrantProblem {
+        grant: None,
+        what,
+        write: None,
         refuses: true,
     })
 }

@@ -21,18 +21,16 @@ pub fn wanted(
     grants: &Grants,
     coverage: &CoverageQuery<'_>,
 ) -> Result<Vec<Grant>, String> {
-    let open = description.needs.iter().filter_map(|need| {
-        let verbs = need.open(grants);
-        if verbs.is_empty() {
-            return None;
-        }
-        let namespaces = coverage.of(need, grants);
+    let open = description.open_needs(grants).into_iter();
+    let open = open.map(|(need, verbs)| {
+        let verbs: Vec<&str> = verbs.iter().map(String::as_str).collect();
+        let namespaces = coverage.of(&need, grants);
         let suggested = Grant::suggested(&need.group, &[&need.resource], &verbs, namespaces);
         let named = Grant {
             resource_names: need.names.clone(),
             ..suggested
         };
-        Some(named.acknowledged())
+        named.acknowledged()
     });
     let open: Vec<Grant> = open.collect();
     let never = open.iter().filter_map(Grant::problem);
@@ -66,16 +64,6 @@ impl CoverageQuery<'_> {
             Scope::Namespaces(names) if !names.is_empty() => Namespaces::Only(names),
             Scope::Namespaces(_) | Scope::All => Namespaces::All,
         }
-    }
-}
-
-impl Need {
-    /// Its verbs that no grant covers.
-    pub fn open<'a>(&'a self, grants: &Grants) -> Vec<&'a str> {
-        let is_open =
-            |verb: &&String| !grants.cover_need(verb, &self.group, &self.resource, &self.names);
-        let open = self.verbs.iter().filter(is_open);
-        open.map(String::as_str).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod document;
+mod every_kind;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,6 +17,7 @@ use crate::selector::LabelSelector;
 use crate::text::clean;
 use crate::view::WatchSpec;
 pub use document::DescriptionDocument;
+pub use every_kind::ServedPrimary;
 
 /// A plugin's description, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,7 +163,7 @@ impl PrimaryWatch {
             LabelSelector::parse(selector).map_err(|error| error.to_string())?;
         }
         let said = |selector: Option<String>| selector.filter(|text| !text.trim().is_empty());
-        Ok(Self {
+        let mut watch = Self {
             fields: fields(&raw.fields)?,
             spec_change_only: raw.trigger == types::Trigger::SpecChange,
             api_version: raw.api_version,
@@ -170,12 +172,18 @@ impl PrimaryWatch {
             field_selector: said(raw.field_selector),
             finalizes: raw.finalizes.into(),
             finalizes_on_leave: raw.on_leave == types::OnLeave::Finalize,
-        })
+        };
+        watch.check_every_kind()?;
+        Ok(watch)
     }
 
     /// The group of the kind.
     pub fn group(&self) -> &str {
-        group_of(&self.api_version)
+        if self.is_every_kind() {
+            &self.kind
+        } else {
+            group_of(&self.api_version)
+        }
     }
 
     /// The group of the kind, and its name: the same in all versions.
@@ -195,6 +203,9 @@ impl PrimaryWatch {
 
     /// What the kind is called in paths, as Kubernetes' clients guess it.
     pub fn guessed_plural(&self) -> String {
+        if self.is_every_kind() {
+            return self.kind.clone();
+        }
         ApiResource::from_gvk(&GroupVersionKind::gvk(self.group(), "v1", &self.kind)).plural
     }
 }
@@ -279,7 +290,8 @@ impl Description {
         for need in self.needs.iter().filter(reads) {
             let name = (need.group.clone(), need.resource.clone());
             // The primary's own rule repeats what `watch` says, and need not say it again.
-            let repeats = name == own && need.fields == Fields::default();
+            let repeats =
+                name == own && need.fields == Fields::default() && !primary.is_every_kind();
             let declared = match fields.remove(&name) {
                 Some(held) if repeats => held,
                 Some(held) => held.union(need.fields.clone()),
@@ -340,19 +352,16 @@ impl Description {
     /// The needs that `grants` leave open, as the grant to add for each: `create configmaps`.
     pub fn missing(&self, grants: &Grants) -> Vec<String> {
         let mut missing = Vec::new();
-        for need in &self.needs {
-            let verbs = need.open(grants);
-            if !verbs.is_empty() {
-                let (plural, subresource) = split_subresource(&need.resource);
-                let group = if need.group.is_empty() {
-                    String::new()
-                } else {
-                    format!(".{}", need.group)
-                };
-                let subresource =
-                    subresource.map_or(String::new(), |subresource| format!("/{subresource}"));
-                missing.push(format!("{} {plural}{group}{subresource}", verbs.join(" ")));
-            }
+        for (need, verbs) in self.open_needs(grants) {
+            let (plural, subresource) = split_subresource(&need.resource);
+            let group = if need.group.is_empty() {
+                String::new()
+            } else {
+                format!(".{}", need.group)
+            };
+            let subresource =
+                subresource.map_or(String::new(), |subresource| format!("/{subresource}"));
+            missing.push(format!("{} {plural}{group}{subresource}", verbs.join(" ")));
         }
         missing
     }

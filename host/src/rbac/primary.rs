@@ -19,7 +19,7 @@ pub(super) struct GrantedPrimary {
     pub(super) scope: Scope,
 }
 
-/// Finds a primary kind of a plugin. Whether the plugin may be started with it is for
+/// Finds a primary kind of a plugin; for `*` each that its grants name. Whether the plugin may be started with it is for
 /// [`crate::needs::problems`] to say.
 ///
 /// # Errors
@@ -28,14 +28,20 @@ pub(super) fn find(
     description: &Description,
     primary: &PrimaryWatch,
     grants: &Grants,
-) -> Result<GrantedPrimary, String> {
-    let group = primary.group();
-    let plural = plural(description, primary, grants)?;
-    Ok(GrantedPrimary {
+) -> Result<Vec<GrantedPrimary>, String> {
+    let found = |group: &str, plural: &str| GrantedPrimary {
         group: group.to_owned(),
-        scope: grants.watch_scope(group, &plural, None),
-        plural,
-    })
+        scope: grants.watch_scope(group, plural, None),
+        plural: plural.to_owned(),
+    };
+    if primary.is_every_kind() {
+        let patterns = grants.watched_patterns().into_iter();
+        return Ok(patterns
+            .map(|(group, plural)| found(group, plural))
+            .collect());
+    }
+    let plural = plural(description, primary, grants)?;
+    Ok(vec![found(primary.group(), &plural)])
 }
 
 /// The plural of a primary kind, among what the grants let the plugin watch somewhere.
@@ -47,6 +53,9 @@ pub fn plural(
     primary: &PrimaryWatch,
     grants: &Grants,
 ) -> Result<String, String> {
+    if primary.is_every_kind() {
+        return Ok(primary.guessed_plural());
+    }
     let (group, kind) = (primary.group(), &primary.kind);
     let guess = primary.guessed_plural();
     let others = description.primaries.iter().filter(|it| *it != primary);
@@ -65,8 +74,7 @@ pub fn plural(
     match (candidates.next(), candidates.next()) {
         (Some(only), None) => Ok(only.to_owned()),
         (None, _) => {
-            let mut verbs = vec!["get", "list", "watch"];
-            verbs.extend(primary.is_finalized().then_some("patch"));
+            let verbs = primary.verbs();
             let named = description.likely_plural(primary);
             let grant = Grant::suggested(group, &[&named], &verbs, Namespaces::All);
             Err(format!(
@@ -110,7 +118,8 @@ mod tests {
             primaries: vec![PrimaryWatch::of("x.dev/v1", kind)],
             ..Description::asking("", "configmaps", &[])
         };
-        let primary = find(&described, &described.primaries[0], &grants(text))?;
+        let mut primary = find(&described, &described.primaries[0], &grants(text))?;
+        let primary = primary.pop().unwrap();
         Ok((primary.plural, primary.scope))
     }
 
@@ -134,6 +143,32 @@ mod tests {
         }
         let wild = format!("[{{ apiGroups: ['*'], resources: ['*'], {all} }}]");
         assert_eq!(found("Thing", &wild), Ok(("things".into(), Scope::All)));
+    }
+
+    #[test]
+    fn every_kind_is_each_that_the_grants_name() {
+        let read = "verbs: [get, list, watch]";
+        let grants = grants(&format!(
+            "[{{ apiGroups: [''], resources: [pods, pods/log, configmaps], {read}, namespaces: all }},
+              {{ apiGroups: [x.dev], resources: ['*'], {read}, namespaces: [a] }},
+              {{ apiGroups: [y.dev], resources: [things], {read} }}]"
+        ));
+        let described = Description {
+            primaries: vec![PrimaryWatch::of("*", "*")],
+            ..Description::asking("", "configmaps", &[])
+        };
+        let found = find(&described, &described.primaries[0], &grants).unwrap();
+        let found: Vec<(&str, &str, &Scope)> = found
+            .iter()
+            .map(|it| (&*it.group, &*it.plural, &it.scope))
+            .collect();
+        let home = Scope::Namespaces(vec!["a".into()]);
+        let want = [
+            ("", "configmaps", &Scope::All),
+            ("", "pods", &Scope::All),
+            ("x.dev", "*", &home),
+        ];
+        assert_eq!(found, want);
     }
 
     #[test]

@@ -84,7 +84,8 @@ impl FakeCluster {
     }
 
     /// Makes a pass as the host does for an object that is there and stays; for any other, it calls nobody. `name` is
-    /// `ada` in the namespace `default`, or `namespace/ada`.
+    /// `ada` in the namespace `default`, or `namespace/ada`; with the kind before it, as in `ConfigMap/default/ada`, for a
+    /// reconciler that watches every kind.
     #[track_caller]
     pub fn reconcile<R: Reconciler>(&mut self, reconciler: &R, name: &str) -> Pass {
         self.pass(reconciler, "reconcile", name)
@@ -106,8 +107,13 @@ impl FakeCluster {
 
     #[track_caller]
     fn pass<R: Reconciler>(&mut self, reconciler: &R, function: &str, name: &str) -> Pass {
+        // One that watches every kind is told the kind with the name.
         let (_, kind) = R::WATCHES;
-        let whole = format!("{kind}/{name}");
+        let whole = if kind == "*" {
+            name.to_owned()
+        } else {
+            format!("{kind}/{name}")
+        };
         let is_whole = name.contains('/') || self.get(&whole).is_some();
         let title = if is_whole {
             whole

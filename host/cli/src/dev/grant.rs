@@ -9,12 +9,17 @@ use windlass_host::text::clean;
 const TEXT: usize = 2 << 10;
 
 /// Everything that `description` asks for, wherever it is, beside what is granted already; `primaries` as the
-/// server knows them, as far as it does. What no plugin is ever given is left out: the code that loads the plugin names it.
+/// server knows them, as far as it does. A plugin for `*` gets no more than its document grants, if it grants anything:
+/// that says which kinds it reconciles. What no plugin is ever given is left out: the code that loads the plugin names it.
 pub(super) fn requested_grants(
     granted: &Grants,
     description: &Description,
     primaries: &[Resource],
 ) -> Grants {
+    let every = description.every_kind();
+    if every.is_some() && !granted.watched_patterns().is_empty() {
+        return granted.clone();
+    }
     let mut all: Vec<Grant> = granted.iter().cloned().collect();
     let mut more: Vec<Grant> = description
         .needs
@@ -27,6 +32,10 @@ pub(super) fn requested_grants(
             named.acknowledged()
         })
         .collect();
+    if let Some((_, watch)) = every {
+        let verbs = watch.verbs().into_iter().map(str::to_owned);
+        more.push(everywhere("*", "*", &verbs.collect::<Vec<_>>()));
+    }
     for primary in primaries {
         let verbs = ["get", "list", "watch", "patch"].map(str::to_owned);
         more.push(everywhere(&primary.group, &primary.plural, &verbs));
@@ -55,7 +64,8 @@ fn everywhere(group: &str, resource: &str, verbs: &[String]) -> Grant {
 /// What is powerful in what it asks for, and why: a line for each reason.
 pub(super) fn powerful(description: &Description) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for need in &description.needs {
+    let needs = description.needs.iter();
+    for need in needs.filter(|need| !description.is_of_every_kind(need)) {
         let verbs: Vec<&str> = need.verbs.iter().map(String::as_str).collect();
         for reason in need.grant(&verbs).powers() {
             let line = clean(&reason.to_string(), TEXT);

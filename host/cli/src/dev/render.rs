@@ -8,7 +8,7 @@ use std::io::{Read, Write, stdin, stdout};
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use serde::Serialize;
 use serde_json::Value;
 use windlass_apiserver::options::Options;
@@ -26,11 +26,13 @@ use windlass_egress::ApiServerAddresses;
 use windlass_host::api::{Api, Request, Resource};
 use windlass_host::error::Chain;
 use windlass_host::flags::ObjectFormat;
-use windlass_host::hosting::{DryRun, Host, Quarantine, Returned};
+use windlass_host::hosting::{DryRun, Host, Quarantine, Returned, UnservedPrimary};
 use windlass_host::lease::Times;
 use windlass_host::object::{Object, ObjectRef, Page};
 use windlass_host::plugin::cluster::CapturedWrite;
-use windlass_host::plugin::{Action, HttpMeans, Plugin, Progress, code_cache, sandboxes};
+use windlass_host::plugin::{
+    Action, HttpMeans, Plugin, Progress, ServedPrimary, code_cache, sandboxes,
+};
 use windlass_host::recording::Function;
 use windlass_host::runtime::{HostDependencies, identity, wire};
 use windlass_host::screen::{Tone, print_status};
@@ -244,19 +246,22 @@ async fn call_all(
     );
     let plugin = loading.await?;
     let mut calls = Vec::new();
-    for primary in &plugin.description.primaries {
-        let (api_version, kind) = (&primary.api_version, &primary.kind);
-        let resource = host.discovery.by_kind(api_version, kind).await?;
-        let resource = resource.with_context(|| {
-            format!(
-                "{kind} of {api_version} is not defined: give its CustomResourceDefinition with -f"
-            )
-        })?;
+    let description = &plugin.description;
+    let primaries = host.served_primaries(description, &document.grants).await;
+    let primaries = primaries.map_err(|problem| match problem {
+        UnservedPrimary::Absent(_) => {
+            anyhow!("{problem}: give its CustomResourceDefinition with -f")
+        }
+        UnservedPrimary::Unknown(error) => error.into(),
+    })?;
+    for ServedPrimary { watch, resource } in primaries {
+        let Some(primary) = description.primaries.get(watch) else {
+            continue;
+        };
         let path = resource.path(None, None, None)?;
         let list = host.api.text(Request::get(path)).await?;
         let list = Page::of(list.get())?;
         for object in list.objects(&resource) {
-            let description = &plugin.description;
             let watch_spec = description.watch_spec(
                 (&*plugin.name, document.finalizer()),
                 primary,

@@ -20,7 +20,7 @@ use windlass_host::error::Chain;
 use windlass_host::grants::{Grant, Grants, entries};
 use windlass_host::hosting::Host;
 use windlass_host::manifest::{DefinitionPolicy, Limits, PluginDocument, line_of_grant};
-use windlass_host::plugin::{Description, PrimaryWatch};
+use windlass_host::plugin::Description;
 use windlass_host::source::{Candidate, read_file};
 use windlass_host::text::is_dns_label;
 
@@ -176,10 +176,9 @@ impl Target {
         let applied = apply_all(&carried, host).await;
         let definitions = carried.into_iter().filter_map(Wanted::definition).collect();
         let mut primaries = Vec::new();
-        for PrimaryWatch {
-            api_version, kind, ..
-        } in &description.primaries
-        {
+        let named = description.primaries.iter();
+        for watch in named.filter(|watch| !watch.is_every_kind()) {
+            let (api_version, kind) = (&watch.api_version, &watch.kind);
             let found = host.discovery.by_kind(api_version, kind).await;
             primaries.extend(found.ok().flatten());
         }
@@ -244,7 +243,9 @@ fn lacks(
     let document = &project.document;
     let readiness = host.readiness(description, &document.grants);
     let line = |index| line_of_grant(&project.text, &document.name, index);
-    let are_served = primaries.len() == description.primaries.len();
+    let named = description.primaries.iter();
+    let named = named.filter(|watch| !watch.is_every_kind());
+    let are_served = primaries.len() == named.count();
     let problems = readiness.problems.iter().filter(|_| are_served);
     let mut problems: Vec<String> = problems.map(|problem| problem.text(line)).collect();
     let to_grant = readiness.to_grant.unwrap_or_else(|never| {

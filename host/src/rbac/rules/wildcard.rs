@@ -16,15 +16,12 @@ type Pair = (Vec<String>, Vec<String>);
 
 /// The groups that a wildcard stands for.
 pub(super) fn groups(grants: &Grants, primaries: &[GrantedPrimary]) -> BTreeSet<String> {
-    let named = grants
-        .iter()
-        .flat_map(|grant| &grant.api_groups)
-        .filter(|group| !group.contains('*'))
-        .cloned();
+    let named = grants.iter().flat_map(|grant| &grant.api_groups).cloned();
     builtin::groups()
         .map(str::to_owned)
         .chain(named)
         .chain(primaries.iter().map(|primary| primary.group.clone()))
+        .filter(|group| !group.contains('*'))
         .collect()
 }
 

@@ -70,6 +70,11 @@ fn dns_keeps_its_records_at_a_server_that_fails() -> Result<()> {
 }
 
 #[test]
+fn janitor_deletes_each_kind_in_time_while_hosts_fail() -> Result<()> {
+    holds("janitor", 3, "60")
+}
+
+#[test]
 fn reflector_copies_both_kinds_while_hosts_fail() -> Result<()> {
     holds("reflector", 4, "60")
 }
