@@ -238,9 +238,8 @@ impl Prepared {
     /// Waits until everything that the plugin watches has been seen as the server had it at `wanted`: whatever
     /// another host had written for the plugin by then.
     pub async fn barrier(&self, wanted: Instant) {
-        let shares = self.kinds.iter().flat_map(|kind| kind.view.all_shares());
-        let shares: Vec<_> = shares.collect();
-        join_all(shares.iter().map(|share| share.barrier_of(wanted))).await;
+        let kinds = self.kinds.iter();
+        join_all(kinds.map(|kind| kind.watches.barrier(&kind.view, wanted))).await;
     }
 
     /// Waits until a primary kind is served as something else, so that another controller is needed.

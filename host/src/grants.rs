@@ -243,6 +243,10 @@ impl Grants {
             .iter()
             .filter(|grant| grant.names("watch", group, plural, None))
         {
+            // A primary kind is watched where all its objects may be.
+            if primary.is_none() && !grant.resource_names.is_empty() {
+                continue;
+            }
             let more = match (&grant.namespaces, primary) {
                 (Namespaces::All, _) => Scope::All,
                 (Namespaces::Only(names), _) => Scope::Namespaces(names.clone()),
@@ -258,7 +262,9 @@ impl Grants {
     pub fn watched_patterns(&self) -> BTreeSet<(&str, &str)> {
         let watches = |grant: &&Grant| {
             let says = |verb: &String| verb == "*" || verb == "watch";
-            grant.namespaces != Namespaces::SameAsPrimary && grant.verbs.iter().any(says)
+            grant.namespaces != Namespaces::SameAsPrimary
+                && grant.resource_names.is_empty()
+                && grant.verbs.iter().any(says)
         };
         let pairs = self.iter().filter(watches).flat_map(|grant| {
             let groups = grant.api_groups.iter();

@@ -47,7 +47,7 @@ pub fn read(api_version: &str, kind: &str) -> Needs {
 }
 
 /// Access to objects of a kind by `verbs`. For a plugin that watches `("*", "*")`, `need("*", "*", &["delete"])` is for each
-/// kind that a grant lets it watch.
+/// kind that this stands for.
 pub fn need(api_version: &str, kind: &str, verbs: &[&str]) -> Needs {
     let rule = Rule {
         api_groups: vec![group(api_version).to_owned()],

@@ -33,6 +33,9 @@ pub struct InspectFlags {
     pub code_cache: Option<PathBuf>,
 }
 
+/// What is said of a need for each kind that `*` stands for.
+const OF_EVERY_KIND: &str = "it is for each kind that a grant lets the plugin watch";
+
 /// The longest text of a component that is shown.
 const TEXT: usize = 512;
 
@@ -111,7 +114,7 @@ impl Inspection {
             names: need.names.iter().map(|name| clean(name, TEXT)).collect(),
             verbs: need.verbs.iter().map(|verb| clean(verb, TEXT)).collect(),
             powerful: if description.is_of_every_kind(need) {
-                Vec::new()
+                vec![OF_EVERY_KIND.to_owned()]
             } else {
                 powerful(need)
             },

@@ -1,12 +1,16 @@
 //! Everything that is watched for one primary kind of a plugin: that kind, and each kind that the plugin needs to watch.
 
+mod lists;
 #[cfg(test)]
 mod tests;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures::future::join_all;
+use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::kinds::KindsWatch;
 use crate::api::{Discovery, Lookup, Resource, Unserved};
@@ -17,15 +21,12 @@ use crate::informer::{
 use crate::memory::Account;
 use crate::object::Fields;
 use crate::plugin::{Plugin, PrimaryWatch};
-use crate::seams::{Clock, Seams, Task};
-use crate::view::{View, WakeReason};
+use crate::seams::{Clock, Seams, Spawn, Task};
+use crate::view::View;
+use lists::PrimaryLists;
 
 /// How often it is asked whether an absent kind is served by now.
 const ABSENT: Duration = Duration::from_secs(5);
-
-/// How long a plugin waits for the first list of a kind that it does not name, such as one that the host may not read or
-/// whose conversion webhook fails. `--cache-sync-timeout` of controller-runtime is longer, and ends the process.
-const LATE: Duration = Duration::from_secs(30);
 
 /// What the watches of a plugin are made from.
 pub(super) struct WatchDependencies<'a> {
@@ -38,8 +39,12 @@ pub(super) struct WatchDependencies<'a> {
 pub(super) struct Watches {
     _needs: Vec<Task>,
     first_lists: Vec<watch::Receiver<bool>>,
-    /// One of the primary's.
+    /// One of the primary's, if the plugin names the kind.
     primary: Option<Arc<Subscription>>,
+    lists: PrimaryLists,
+    /// Waits for lists that are late.
+    late: Mutex<Option<Task>>,
+    spawn: Spawn,
     discovery: Arc<Discovery>,
     clock: Clock,
 }
@@ -55,14 +60,6 @@ impl Watches {
         view: &Arc<View>,
     ) -> Self {
         let scope = grants.watch_scope(&primary.group, &primary.plural, None);
-        let mut watches = Self {
-            _needs: Vec::new(),
-            first_lists: Vec::new(),
-            primary: None,
-            discovery: means.discovery.clone(),
-            clock: means.seams.clock,
-        };
-        watches.watch_needs(plugin, primary, (grants, &scope), &means, view);
         let watched = InformerKey {
             label_selector: watch.label_selector.clone(),
             field_selector: watch.field_selector.clone(),
@@ -87,34 +84,32 @@ impl Watches {
             let of_view = handler(ForView::WithFinalizer);
             subscribe(means.informers, watched, &scope, &of_view, account)
         });
-        watches.primary = of_primary.first().cloned();
+        let is_every = watch.is_every_kind();
+        let mut watches = Self {
+            _needs: Vec::new(),
+            first_lists: Vec::new(),
+            primary: of_primary.first().filter(|_| !is_every).cloned(),
+            lists: PrimaryLists {
+                resource: primary.clone(),
+                scope: scope.clone(),
+                is_every,
+                of_primary,
+                with_finalizer,
+            },
+            late: Mutex::default(),
+            spawn: means.seams.spawn.clone(),
+            discovery: means.discovery.clone(),
+            clock: means.seams.clock,
+        };
+        watches.watch_needs(plugin, primary, (grants, &scope), &means, view);
         watches.watch_unselected(primary, &scope, &means, view, account);
         watches.watch_kinds(grants, &means, view);
-        let lists = PrimaryLists {
-            resource: primary.clone(),
-            scope,
-            of_primary,
-            with_finalizer,
-        };
-        if !watch.is_every_kind() {
-            lists.synced().await;
-        } else if means
-            .seams
-            .clock
-            .within(LATE, lists.synced())
-            .await
-            .is_none()
-        {
-            let plugin = &*plugin.name;
-            tracing::warn!(
-                plugin,
-                "{primary} cannot be listed so far: the plugin starts without them, and sees them later; leave them out of its grants if the host may not read them"
-            );
-            let late = lists.come_later(Arc::downgrade(view));
-            watches._needs.push(means.seams.spawn.task(late));
-            return watches;
+        let listed = watches.lists.synced();
+        if watches.lists.in_time(watches.clock, listed).await {
+            watches.lists.show(view);
+        } else {
+            watches.come_later(view, None);
         }
-        lists.show(view);
         watches
     }
 
@@ -201,43 +196,34 @@ impl Watches {
         }
     }
 
+    /// Waits until everything that is watched has been seen as the server had it at `wanted`: whatever another host had
+    /// written by then. A kind that the plugin does not name, and that takes long, is not seen until it is so far.
+    pub(super) async fn barrier(&self, view: &Arc<View>, wanted: Instant) {
+        let shares = view.all_shares();
+        let others = shares.iter().filter(|share| !self.lists.have(share));
+        join_all(others.map(|share| share.barrier_of(wanted))).await;
+        let reached = self.lists.barrier(Some(wanted));
+        if !self.lists.in_time(self.clock, reached).await {
+            self.lists.hide(view);
+            self.come_later(view, Some(wanted));
+        }
+    }
+
+    /// Shows the primary kind when its lists are in, and as the server had it at `wanted`, or has it then.
+    fn come_later(&self, view: &Arc<View>, wanted: Option<Instant>) {
+        let resource = &self.lists.resource;
+        tracing::warn!(
+            "{resource} cannot be listed so far: the plugin goes on without them, and sees them later; leave them out of its grants if the host may not read them"
+        );
+        let late = self.lists.clone().come_later(Arc::downgrade(view), wanted);
+        *self.late.lock() = Some(self.spawn.task(late));
+    }
+
     /// Waits until every need has been listed once, or is not served.
     pub(super) async fn synced(&self) {
         for first_list in &self.first_lists {
             // The sender is gone only if its task is, and then nothing more will be listed.
             let _ = first_list.clone().wait_for(|synced| *synced).await;
-        }
-    }
-}
-
-/// The lists of one primary kind.
-struct PrimaryLists {
-    resource: Resource,
-    scope: Scope,
-    of_primary: Vec<Arc<Subscription>>,
-    with_finalizer: Vec<Arc<Subscription>>,
-}
-
-impl PrimaryLists {
-    /// Waits until they are in.
-    async fn synced(&self) {
-        for informer in self.of_primary.iter().chain(&self.with_finalizer) {
-            informer.synced().await;
-        }
-    }
-
-    /// From now on `view` answers from them.
-    fn show(self, view: &View) {
-        view.watch(self.resource, self.scope, self.of_primary);
-        view.watch_with_finalizer(self.with_finalizer);
-    }
-
-    /// Waits until they are in, then shows them to the view, which runs what is in them.
-    async fn come_later(self, view: Weak<View>) {
-        self.synced().await;
-        if let Some(view) = view.upgrade() {
-            self.show(&view);
-            view.rerun_all(&WakeReason::Listed);
         }
     }
 }

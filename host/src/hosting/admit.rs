@@ -19,7 +19,7 @@ use crate::grants::Scope;
 use crate::hosting::carriers;
 use crate::manifest::DefinitionPolicy;
 use crate::needs::carried;
-use crate::plugin::ServedPrimary;
+use crate::plugin::PrimaryWatch;
 use crate::source::Candidate;
 
 impl Host {
@@ -223,7 +223,8 @@ impl Host {
         let changes = finalizer(before) != finalizer(version);
         for old in &old.primaries {
             let mut named = new.primaries.iter();
-            if !changes && named.any(|new| new.group_kind() == old.group_kind()) {
+            let is_named = named.any(|new| new.group_kind() == old.group_kind());
+            if !changes && is_named && !old.is_every_kind() {
                 continue;
             }
             let unanswered = |error: ApiError| RefusalReason::Unanswered {
@@ -235,9 +236,15 @@ impl Host {
             let every = self.every_kind(new, version.grants()).await;
             let every = every.map_err(unanswered)?;
             for resource in of_old {
-                let is_it = |new: &ServedPrimary| new.resource == resource;
-                if changes || !every.iter().any(is_it) {
-                    self.check_given_up(&resource, changes, before, version)
+                let kind = (&*resource.group, &*resource.kind);
+                let mut goes_on = new.primaries.iter().map(PrimaryWatch::group_kind).chain(
+                    every
+                        .iter()
+                        .map(|it| (&*it.resource.group, &*it.resource.kind)),
+                );
+                if changes || !goes_on.any(|new| new == kind) {
+                    let given_up = (&resource, old.is_every_kind());
+                    self.check_given_up(given_up, changes, before, version)
                         .await?;
                 }
             }
@@ -249,7 +256,7 @@ impl Host {
     /// wait for the plugin.
     async fn check_given_up(
         &self,
-        resource: &Resource,
+        (resource, is_every): (&Resource, bool),
         changes: bool,
         before: &Version,
         version: &Version,
@@ -265,6 +272,18 @@ impl Host {
         let mut left = 0;
         for place in places {
             let found = carriers(&self.api, resource, place.as_deref(), &finalizer).await;
+            // What the host may not read it has not watched, and so has protected nothing there.
+            let forbidden = |error: &anyhow::Error| {
+                let error = error.downcast_ref::<ApiError>();
+                error.is_some_and(ApiError::is_forbidden)
+            };
+            if is_every && found.as_ref().is_err_and(forbidden) {
+                tracing::warn!(
+                    plugin = name,
+                    "cannot look for its finalizer on {resource}: the host may not read them"
+                );
+                continue;
+            }
             let found = found.map_err(|error| RefusalReason::Unanswered {
                 what: format!("look for the finalizer {finalizer}"),
                 error: format!("{error:#}"),

@@ -7,12 +7,16 @@ use super::version::Version;
 use crate::api::{ApiError, Lookup, Resource, Unserved};
 use crate::grants::Grants;
 use crate::plugin::{Description, PrimaryWatch, ServedPrimary};
+use crate::text::LogOnce;
 
 /// How often it is asked whether an absent primary kind is served by now.
 pub(super) const ABSENT: Duration = Duration::from_secs(2);
 
 /// How often it is looked which kinds `*` stands for: as often as Kubernetes' garbage collector looks.
 const PERIOD: Duration = Duration::from_secs(30);
+
+/// How often it is looked whether there is such a kind at all.
+const WAIT: Duration = Duration::from_secs(5);
 
 /// What another plugin has looked up may be so old.
 const RECENT: Duration = Duration::from_secs(1);
@@ -36,6 +40,7 @@ impl Host {
         if description.every_kind().is_none() {
             return Ok(found);
         }
+        let mut told = LogOnce::default();
         loop {
             let problem = match self.every_kind(description, grants).await {
                 Ok(kinds) if found.is_empty() && kinds.is_empty() => {
@@ -48,9 +53,11 @@ impl Host {
                 Err(error) => format!("cannot look up which kinds the cluster serves: {error}"),
             };
             let plugin = &*version.plugin.name;
-            tracing::warn!(plugin, "{problem}");
             self.waits(plugin, &problem);
-            self.seams.clock.sleep(ABSENT).await;
+            if told.is_new(problem.clone()) {
+                tracing::warn!(plugin, "{problem}");
+            }
+            self.seams.clock.sleep(WAIT).await;
         }
     }
 
@@ -117,12 +124,15 @@ impl Host {
         Ok(found.into_iter().collect())
     }
 
-    /// Waits until `*` stands for other kinds than those among `before`. A server that cannot say so changes nothing.
+    /// Waits until `*` stands for other kinds than those among `before`. A server that cannot say so changes nothing: a kind
+    /// has gone only if the server says that it does not serve it, and is another one only then.
     pub(super) async fn other_kinds(&self, version: &Version, before: &[ServedPrimary]) {
         let description = &version.plugin.description;
         let Some((place, _)) = description.every_kind() else {
             return std::future::pending().await;
         };
+        let before = before.iter().filter(|primary| primary.watch == place);
+        let before: Vec<&Resource> = before.map(|primary| &primary.resource).collect();
         loop {
             self.seams.clock.sleep(PERIOD).await;
             let now = match self.every_kind(description, version.grants()).await {
@@ -132,9 +142,18 @@ impl Host {
                     continue;
                 }
             };
-            let before = before.iter().filter(|primary| primary.watch == place);
-            if !now.iter().eq(before) {
+            let is_same = |one: &Resource, other: &Resource| {
+                (&one.group, &one.kind) == (&other.group, &other.kind)
+            };
+            let is_old = |new: &ServedPrimary| before.iter().any(|old| is_same(old, &new.resource));
+            if !now.iter().all(is_old) {
                 return;
+            }
+            for old in &before {
+                let is_there = now.iter().any(|new| new.resource == **old);
+                if !is_there && matches!(self.discovery.serves(old).await, Ok(false)) {
+                    return;
+                }
             }
         }
     }

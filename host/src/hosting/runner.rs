@@ -215,7 +215,7 @@ impl<'a> PluginRunner<'a> {
         self.host.metrics.of(self.plugin)
     }
 
-    fn say(&self, version: &Version, before: Option<&Arc<Version>>) {
+    fn say(&self, version: &Arc<Version>, before: Option<&Arc<Version>>) {
         let (plugin, meters) = (self.plugin, self.meters());
         meters.is(version.about());
         meters.reached(PluginStage::Running);
@@ -224,6 +224,11 @@ impl<'a> PluginRunner<'a> {
             &version.plugin.description.version,
         );
         match before {
+            Some(before) if Arc::ptr_eq(before, version) => tracing::info!(
+                plugin,
+                version = number,
+                "it reconciles other kinds now: every key runs again"
+            ),
             Some(before) => {
                 meters.swapped.inc();
                 let old = before.digest.to_string();

@@ -70,6 +70,8 @@ impl SmokeTest {
             for resource in kinds.into_iter().take(KINDS) {
                 match Self::of_kind(host, version, (primary, resource)).await {
                     Self::NoObject => {}
+                    // One bad kind of many holds no version back.
+                    Self::Unknown(_) if primary.is_every_kind() => {}
                     Self::Passed => shown = Self::Passed,
                     bad @ (Self::Unknown(_) | Self::Failed(..)) => return bad,
                 }

@@ -90,7 +90,12 @@ pub(super) fn find(
     is_cluster_scoped: &dyn Fn(&str, &str) -> bool,
 ) -> Vec<GrantProblem> {
     let each = description.primaries.iter().zip(primaries);
-    let of_primaries = each.filter_map(|(watch, kind)| of_primary(watch, grants, kind));
+    let of_primaries = each.flat_map(|(watch, kind)| {
+        if watch.is_every_kind() {
+            return of_every_kind(description, watch, grants);
+        }
+        of_primary(watch, grants, kind).into_iter().collect()
+    });
     let mut problems: Vec<GrantProblem> = of_primaries.collect();
     problems.extend(void(description, grants, primaries, is_cluster_scoped));
     problems.extend(children(description, grants, primaries, is_cluster_scoped));
@@ -109,9 +114,6 @@ fn of_primary(
     grants: &Grants,
     primary: &PrimaryKind<'_>,
 ) -> Option<GrantProblem> {
-    if watch.is_every_kind() {
-        return of_every_kind(watch, grants);
-    }
     let PrimaryKind { group, plural, .. } = *primary;
     let verbs = watch.verbs();
     let name = name(group, plural);
@@ -145,26 +147,47 @@ fn of_primary(
     })
 }
 
-/// That no grant names a kind that `*` could stand for.
-fn of_every_kind(watch: &PrimaryWatch, grants: &Grants) -> Option<GrantProblem> {
+/// That no grant names a kind that `*` could stand for; or the kinds that it does not stand for though a grant lets the
+/// plugin watch them, and it needs them for nothing else.
+fn of_every_kind(
+    description: &Description,
+    watch: &PrimaryWatch,
+    grants: &Grants,
+) -> Vec<GrantProblem> {
     let verbs = watch.verbs();
-    let may = |(group, plural): &(&str, &str)| {
-        let mut verbs = verbs.iter();
-        verbs.all(|verb| grants.cover_need(verb, group, plural, &[]))
-    };
-    if grants.watched_patterns().iter().any(may) {
-        return None;
+    let found = description.every_kind_patterns(grants);
+    if found.is_empty() {
+        let verbs = verbs.join(" ");
+        let what = format!(
+            "its primary kind `*` stands for the kinds that a grant names, and none does: grant {verbs} on each with `namespaces: all` or a list of names"
+        );
+        return vec![GrantProblem {
+            grant: None,
+            what,
+            write: None,
+            refuses: true,
+        }];
     }
-    let verbs = verbs.join(" ");
-    let what = format!(
-        "its primary kind `*` stands for the kinds that a grant names, and none does: grant {verbs} on each with `namespaces: all` or a list of names"
-    );
-    Some(GrantProblem {
-        grant: None,
-        what,
-        write: None,
-        refuses: true,
-    })
+    let lacks = grants.watched_patterns().into_iter();
+    let lacks = lacks.filter_map(|(group, plural)| {
+        let mut needs = description.needs.iter();
+        if needs.any(|need| (&*need.group, &*need.resource) == (group, plural)) {
+            return None;
+        }
+        let open = |verb: &&&str| !grants.cover_need(verb, group, plural, &[]);
+        let open: Vec<&str> = verbs.iter().filter(open).copied().collect();
+        if open.is_empty() {
+            return None;
+        }
+        let (name, open) = (name(group, plural), open.join(" "));
+        Some(GrantProblem {
+            grant: None,
+            what: format!("{name} are not among the kinds of `*`: that takes {open} too"),
+            write: None,
+            refuses: false,
+        })
+    });
+    lacks.collect()
 }
 
 /// Grants that cover nothing, since the scope of the kind and `namespaces` do not go together.

@@ -9,6 +9,8 @@ mod tests;
 
 use std::borrow::Cow;
 
+use memchr::{memchr2, memchr3};
+
 use super::Fields;
 use super::fields::PathStep;
 
@@ -267,31 +269,31 @@ impl<'a> Reader<'a> {
 /// How many bytes a text takes after its first quote, with the last one.
 fn text_length(bytes: &[u8]) -> usize {
     let mut at = 0;
-    loop {
-        let rest = bytes.get(at..).unwrap_or_default();
-        match rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
-            Some(end) if rest.get(end) == Some(&b'\\') => at += end + 2,
-            Some(end) => return at + end + 1,
-            None => return bytes.len(),
+    while let Some(end) = memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+        at += end + 1;
+        if bytes.get(at - 1) == Some(&b'"') {
+            return at;
         }
+        // What follows a backslash ends nothing.
+        at += 1;
     }
+    bytes.len()
 }
 
-/// How many bytes an object or a list takes.
+/// How many bytes an object or a list takes. In JSON, it ends where as many are closed as are opened of its own kind.
 fn container_length(bytes: &[u8]) -> usize {
+    let (open, close) = match bytes.first() {
+        Some(b'{') => (b'{', b'}'),
+        _ => (b'[', b']'),
+    };
     let (mut at, mut depth) = (0, 0_usize);
-    while let Some(byte) = bytes.get(at) {
-        at += 1;
-        match byte {
-            b'"' => at += text_length(bytes.get(at..).unwrap_or_default()),
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return at;
-                }
-            }
-            _ => {}
+    while let Some(next) = memchr3(b'"', open, close, bytes.get(at..).unwrap_or_default()) {
+        at += next + 1;
+        match bytes.get(at - 1) {
+            Some(b'"') => at += text_length(bytes.get(at..).unwrap_or_default()),
+            Some(byte) if *byte == open => depth += 1,
+            _ if depth <= 1 => return at,
+            _ => depth -= 1,
         }
     }
     bytes.len()

@@ -35,7 +35,7 @@ pub(super) fn find(
         plural: plural.to_owned(),
     };
     if primary.is_every_kind() {
-        let patterns = grants.watched_patterns().into_iter();
+        let patterns = description.every_kind_patterns(grants).into_iter();
         return Ok(patterns
             .map(|(group, plural)| found(group, plural))
             .collect());

@@ -317,7 +317,10 @@ impl Question {
         let word = word.to_ascii_lowercase();
         let kind = kind.to_ascii_lowercase();
         let own = crate::api::group_of(api_version);
-        // Of the plural nothing is known but how it mostly begins.
+        // Of the plural nothing is known but how it mostly begins. `*` stands for what the grants name.
+        if kind == "*" {
+            return true;
+        }
         (word == kind || word.starts_with(&kind)) && group.is_none_or(|group| group == own)
     }
 

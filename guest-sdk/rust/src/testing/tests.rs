@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Answer, FakeCluster, Verb, run_dir};
 use crate::{
     Action, Cluster, Failure, Finalize, Manifest, Needs, Object, ObjectRef, Progress, Reconciler,
-    manage,
+    manage, need,
 };
 
 /// Does what its spec says, well or badly.
@@ -46,6 +46,54 @@ impl Reconciler for Obeys {
             _ => cluster.info("nothing to do"),
         }
         Ok(Action::AwaitChange)
+    }
+}
+
+/// Deletes every object but those with data.
+#[derive(Default)]
+struct Sees;
+
+impl Reconciler for Sees {
+    const WATCHES: (&'static str, &'static str) = ("*", "*");
+    type Object = Value;
+
+    fn needs() -> Needs {
+        need("*", "*", &["delete"])
+    }
+
+    fn reconcile(&self, object: &Value, cluster: &dyn Cluster) -> Result<Action, Failure> {
+        cluster.info(object.to_string());
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+        let name = text("/metadata/name").unwrap_or_default();
+        let kind = (text("/apiVersion"), text("/kind"));
+        if let (Some(api_version), Some(kind)) = kind
+            && object.get("data").is_none()
+        {
+            cluster.delete(&ObjectRef::new(api_version, kind, "default", name))?;
+        }
+        Ok(Action::AwaitChange)
+    }
+}
+
+#[test]
+fn a_reconciler_for_every_kind_gets_the_metadata_of_any_object() {
+    let mut cluster = FakeCluster::new();
+    for (api_version, kind) in [("v1", "ConfigMap"), ("x.dev/v1", "Order")] {
+        let metadata = json!({ "name": "a", "namespace": "default", "labels": { "k": "v" } });
+        let object = json!({
+            "apiVersion": api_version, "kind": kind, "metadata": metadata, "data": { "k": "v" },
+        });
+        cluster.put(object).unwrap();
+        let name = format!("{kind}/default/a");
+        let pass = cluster.reconcile(&Sees, &name);
+        assert_eq!(pass.answer, Answer::AwaitChange, "{:?}", pass.logs);
+        assert_eq!(pass.written(), [&*name]);
+        let [seen] = &*pass.logs else {
+            panic!("{:?}", pass.logs);
+        };
+        let is_there = |text: &str| seen.contains(text);
+        assert!(is_there(r#""labels":{"k":"v"}"#) && is_there(&format!(r#""kind":"{kind}""#)));
+        assert!(!is_there(r#""data""#), "{seen}");
     }
 }
 

@@ -61,11 +61,13 @@ fn everywhere(group: &str, resource: &str, verbs: &[String]) -> Grant {
     Grant::suggested(group, &[resource], &verbs, Namespaces::All)
 }
 
-/// What is powerful in what it asks for, and why: a line for each reason.
-pub(super) fn powerful(description: &Description) -> Vec<String> {
+/// What is powerful in what it asks for, and why: a line for each reason. What it needs of each kind that `granted` names is
+/// acknowledged there.
+pub(super) fn powerful(description: &Description, granted: &Grants) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
+    let is_narrow = !granted.watched_patterns().is_empty();
     let needs = description.needs.iter();
-    for need in needs.filter(|need| !description.is_of_every_kind(need)) {
+    for need in needs.filter(|need| !(is_narrow && description.is_of_every_kind(need))) {
         let verbs: Vec<&str> = need.verbs.iter().map(String::as_str).collect();
         for reason in need.grant(&verbs).powers() {
             let line = clean(&reason.to_string(), TEXT);
@@ -94,6 +96,8 @@ pub(super) fn need_lines(description: &Description) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use windlass_host::plugin::PrimaryWatch;
+
     use super::*;
 
     fn needs(resource: &str, verbs: &[&str]) -> Description {
@@ -118,10 +122,16 @@ mod tests {
 
     #[test]
     fn what_is_powerful_is_said_with_its_reason() {
-        assert_eq!(powerful(&needs("configmaps", &["create"])), [""; 0]);
-        assert_eq!(powerful(&needs("pods", &["get"])), [""; 0]);
         assert_eq!(
-            powerful(&needs("pods", &["get", "create"])),
+            powerful(&needs("configmaps", &["create"]), &Grants::default()),
+            [""; 0]
+        );
+        assert_eq!(
+            powerful(&needs("pods", &["get"]), &Grants::default()),
+            [""; 0]
+        );
+        assert_eq!(
+            powerful(&needs("pods", &["get", "create"]), &Grants::default()),
             ["pods: a pod runs any image and can mount any Secret of its namespace"]
         );
     }
@@ -149,5 +159,22 @@ mod tests {
             all.watch_scope("x.dev", "exes", None),
             windlass_host::grants::Scope::All
         );
+    }
+
+    #[test]
+    fn a_plugin_for_every_kind_has_the_kinds_that_its_document_names() {
+        let every = Description {
+            primaries: vec![PrimaryWatch::of("*", "*")],
+            ..Description::asking("*", "*", &["delete"])
+        };
+        let read = ["get", "list", "watch"];
+        let all = requested_grants(&Grants::default(), &every, &[]);
+        assert!(all.cover_need("watch", "apps", "deployments", &[]));
+        assert!(all.cover_need("delete", "apps", "deployments", &[]));
+        assert_eq!(powerful(&every, &Grants::default()).len(), 1);
+        let maps = Grant::suggested("", &["configmaps"], &read, Namespaces::All);
+        let maps = Grants::new(vec![maps]).unwrap();
+        assert_eq!(requested_grants(&maps, &every, &[]), maps);
+        assert_eq!(powerful(&every, &maps), [""; 0]);
     }
 }

@@ -131,14 +131,18 @@ impl Target {
         primaries: &[Resource],
         host: &Host,
     ) -> News {
-        let (missing, to_grant, problems) = match self {
-            Self::Project(project) => lacks(project, description, primaries, host),
-            Self::Component(_) => Default::default(),
+        let none = Grants::default();
+        let ((missing, to_grant, problems), granted) = match self {
+            Self::Project(project) => (
+                lacks(project, description, primaries, host),
+                &project.document.grants,
+            ),
+            Self::Component(_) => (Default::default(), &none),
         };
         News::Granted {
             plugin: plugin.to_owned(),
             needs: grant::need_lines(description),
-            powerful: grant::powerful(description),
+            powerful: grant::powerful(description, granted),
             missing,
             add: to_grant.iter().map(|grant| entries([grant])).collect(),
             command: grants_command(self.folder()),

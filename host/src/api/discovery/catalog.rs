@@ -45,8 +45,8 @@ impl Discovery {
     /// All kinds that the server serves now, without subresources.
     ///
     /// # Errors
-    /// The server could not be asked. A group whose own server does not answer is such an error, unless the API server
-    /// remembers it.
+    /// The server could not be asked. Of a group whose own server does not answer there is what the API server remembers: it
+    /// may be nothing.
     pub async fn catalog(&self) -> Result<Arc<[ServedKind]>, ApiError> {
         let asked = self.clock.now();
         let mut kinds = Vec::new();

@@ -1,17 +1,15 @@
 //! A need on the embedded server, in virtual time.
 
+mod late;
 mod unselected;
 
 use serde_json::{Value, json};
 
-use windlass_apiserver::faults::Fault;
-use windlass_apiserver::request::route::Verb;
-
 use super::*;
-use crate::informer::tests::{SECOND, World, config_maps, key};
+use crate::informer::tests::{SECOND, World};
 use crate::memory::Account;
 use crate::object::Key;
-use crate::view::tests::{Woken, watch_spec};
+use crate::view::tests::watch_spec;
 
 fn thing(version: &str, namespaced: bool) -> Resource {
     Resource {
@@ -106,10 +104,26 @@ fn of_things(world: &World) -> Watches {
         world
             .informers
             .subscribe(watched, Fields::default(), nobody, &Account::unlimited());
+    let lists = PrimaryLists {
+        resource: thing("v1", true),
+        scope: Scope::All,
+        is_every: false,
+        of_primary: vec![Arc::new(informer)],
+        with_finalizer: Vec::new(),
+    };
+    watches(world, lists)
+}
+
+/// The watches of a plugin with these lists.
+fn watches(world: &World, lists: PrimaryLists) -> Watches {
+    let first = lists.of_primary.first();
     Watches {
         _needs: Vec::new(),
         first_lists: Vec::new(),
-        primary: Some(Arc::new(informer)),
+        primary: first.filter(|_| !lists.is_every).cloned(),
+        lists,
+        late: Mutex::default(),
+        spawn: world.seams.spawn.clone(),
         discovery: world.discovery.clone(),
         clock: world.seams.clock,
     }
@@ -129,52 +143,4 @@ async fn a_primary_that_comes_back_with_another_scope_has_moved() {
         let moved = clock.within(60 * SECOND, watches.moved()).await;
         assert_eq!(moved.is_some(), moves, "{scope}");
     }
-}
-
-/// The lists of a primary kind, whose first one fails for a minute.
-#[tokio::test(start_paused = true)]
-async fn a_kind_that_is_listed_late_is_seen_then_and_runs() {
-    let world = World::new();
-    let resource = config_maps().resource;
-    let (view, woken) = Woken::by(watch_spec(resource.clone()));
-    world.create("a").await;
-    world.fault(Verb::Watch, 0, 60, Fault::Refuse(403));
-    world.fault(Verb::List, 0, 60, Fault::Refuse(403));
-    let watched = InformerKey {
-        metadata_only: true,
-        ..config_maps()
-    };
-    let handler = ViewHandler {
-        view: Arc::downgrade(&view),
-        watched: ForView::Resource(resource.clone()),
-    };
-    let scope = Scope::Namespaces(vec!["default".into()]);
-    let account = Account::unlimited();
-    let fields = Fields::of_metadata();
-    let of_primary = subscribe(
-        &world.informers,
-        (&watched, fields),
-        &scope,
-        &handler,
-        &account,
-    );
-    let lists = PrimaryLists {
-        resource: resource.clone(),
-        scope,
-        of_primary,
-        with_finalizer: Vec::new(),
-    };
-    let clock = world.seams.clock;
-    assert!(clock.within(LATE, lists.synced()).await.is_none());
-    let late = lists.come_later(Arc::downgrade(&view));
-    let _task = world.seams.spawn.task(late);
-    world.wait(SECOND).await;
-    assert!(view.get(&resource, &key("a")).is_none() && woken.take().is_empty());
-    world.wait(3600 * SECOND).await;
-    let seen = view.get(&resource, &key("a")).unwrap();
-    let whole: Value = serde_json::from_str(&seen.json.text()).unwrap();
-    assert_eq!(whole.get("kind"), Some(&json!("ConfigMap")));
-    assert_eq!(whole.get("data"), None, "only its metadata");
-    // By its event, when the view did not show it yet, and then with all others.
-    assert_eq!(woken.take(), "a a");
 }

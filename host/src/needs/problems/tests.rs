@@ -181,3 +181,43 @@ fn children_that_no_primary_can_own_are_named() {
     // A cluster-scoped primary owns whatever it likes.
     assert_eq!(said(Some(false), MAPS, false, &namespaces), [""; 0]);
 }
+
+#[test]
+fn every_kind_is_granted_somewhere_and_what_it_leaves_out_is_said() {
+    let said = |grants: &str| {
+        let grants: Vec<Grant> = serde_saphyr::from_str(grants).unwrap();
+        let grants = grants.into_iter().map(Grant::acknowledged);
+        let grants = Grants::new(grants.collect()).unwrap();
+        let description = Description {
+            primaries: vec![PrimaryWatch {
+                finalizes: Finalizes::OnRequest,
+                ..PrimaryWatch::of("*", "*")
+            }],
+            ..Description::asking("", "services", &["watch"])
+        };
+        let kinds = PrimaryKind::each(&description, &[]);
+        let found = find(&description, &grants, &kinds, &is_cluster_scoped);
+        let texts = found
+            .iter()
+            .map(|problem| (problem.refuses, problem.text(|_| None)));
+        texts.collect::<Vec<_>>()
+    };
+    let all = "verbs: [get, list, watch, patch], namespaces: all";
+    let maps = format!("{{ apiGroups: [''], resources: [configmaps], {all} }}");
+    let [(refuses, text)] = said("[]").try_into().unwrap();
+    assert!(
+        refuses && text.contains("grant get list watch patch on each"),
+        "{text}"
+    );
+    assert_eq!(said(&format!("[{maps}]")), []);
+    // What it needs for something else is not among the kinds on purpose.
+    let more = format!(
+        "[{maps}, {{ apiGroups: [''], resources: [services, pods], verbs: [get, list, watch], namespaces: all }}]"
+    );
+    let [(refuses, text)] = said(&more).try_into().unwrap();
+    assert!(!refuses);
+    assert_eq!(
+        text,
+        "pods are not among the kinds of `*`: that takes patch too"
+    );
+}

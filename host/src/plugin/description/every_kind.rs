@@ -13,8 +13,8 @@ use crate::object::Fields;
 /// What stands for every kind, and for every group and version.
 const EVERY: &str = "*";
 
-/// Kubernetes leaves them out of what its garbage collector watches: each pass of a plugin may publish one.
-const EVENTS: &str = "events";
+/// Kubernetes leaves these out of what its garbage collector watches. Here each pass may publish one.
+const EVENTS: [(&str, &str); 2] = [("", "events"), ("events.k8s.io", "events")];
 
 /// A primary kind of a plugin, as the cluster serves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Description {
             if !self.is_of_every_kind(need) {
                 return vec![need.clone()];
             }
-            let patterns = grants.watched_patterns().into_iter();
+            let patterns = self.every_kind_patterns(grants).into_iter();
             let of_each = patterns.map(|(group, plural)| Need {
                 group: group.to_owned(),
                 resource: plural.to_owned(),
@@ -108,6 +108,27 @@ impl Description {
             (need, verbs)
         });
         open.filter(|(_, verbs)| !verbs.is_empty()).collect()
+    }
+
+    /// The groups and resources that `*` stands for with these `grants`, as they are written there; none if the plugin does
+    /// not name it.
+    pub fn every_kind_patterns<'a>(&self, grants: &'a Grants) -> BTreeSet<(&'a str, &'a str)> {
+        let Some((_, every)) = self.every_kind() else {
+            return BTreeSet::new();
+        };
+        let named = self.primaries.iter();
+        let named: BTreeSet<(&str, String)> = named
+            .filter(|watch| !watch.is_every_kind())
+            .map(|watch| (watch.group(), watch.guessed_plural()))
+            .collect();
+        let stands_for = |(group, plural): &(&str, &str)| {
+            let mut verbs = every.verbs().into_iter();
+            !EVENTS.contains(&(*group, *plural))
+                && !named.contains(&(*group, (*plural).to_owned()))
+                && verbs.all(|verb| grants.cover_need(verb, group, plural, &[]))
+        };
+        let patterns = grants.watched_patterns().into_iter();
+        patterns.filter(stands_for).collect()
     }
 
     /// The place of the watch for `*` in the primaries, and the watch, if there is one.
@@ -136,7 +157,7 @@ impl Description {
             let grant = |verb: &&str| grants.cover_need(verb, group, plural, &[]);
             let scope = grants.watch_scope(group, plural, None);
             let has_place = !scope.is_empty() && (*namespaced || scope == Scope::All);
-            plural != EVENTS
+            !EVENTS.contains(&(&**group, &**plural))
                 && !named.contains(&(&**group, &**name))
                 && has_place
                 && wanted.iter().all(|verb| serves(verb) && grant(verb))
@@ -234,6 +255,13 @@ mod tests {
                 format!("apiGroups: [''], resources: [events], {read}, namespaces: all"),
                 vec![],
             ),
+            // A part of the objects is not the kind.
+            (
+                format!(
+                    "apiGroups: [''], resources: [configmaps], resourceNames: [a], {read}, namespaces: all"
+                ),
+                vec![],
+            ),
         ];
         for (grant, want) in rows {
             let found = kinds(vec![never()], &format!("[{{ {grant} }}]"));
@@ -248,18 +276,21 @@ mod tests {
         let grants = format!(
             "[{{ apiGroups: [''], resources: [configmaps], {read}, namespaces: all }},
               {{ apiGroups: [''], resources: [configmaps], verbs: [delete] }},
-              {{ apiGroups: [x.dev], resources: [things], {read}, namespaces: all }}]"
+              {{ apiGroups: [x.dev], resources: [things], {read}, namespaces: all }},
+              {{ apiGroups: [x.dev], resources: [others], verbs: [watch], namespaces: all }},
+              {{ apiGroups: [''], resources: [services], {read}, namespaces: all }}]"
         );
         let grants: Vec<Grant> = serde_saphyr::from_str(&grants).unwrap();
         let grants = Grants::new(grants).unwrap();
-        let of = |primary| Description {
-            primaries: vec![primary],
+        let of = |primaries| Description {
+            primaries,
             ..Description::asking("*", "*", &["delete"])
         };
-        let every = of(every(Finalizes::Never));
-        assert_eq!(every.missing(&grants), ["delete things.x.dev"]);
+        // Not of a kind that is named by itself, nor of one that it does not reconcile.
+        let both = vec![PrimaryWatch::of("v1", "Service"), every(Finalizes::Never)];
+        assert_eq!(of(both).missing(&grants), ["delete things.x.dev"]);
         // Without `*`, only a grant with a wildcard covers it.
-        let one = of(PrimaryWatch::of("x.dev/v1", "Thing"));
+        let one = of(vec![PrimaryWatch::of("x.dev/v1", "Thing")]);
         assert_eq!(one.missing(&grants), ["delete *.*"]);
     }
 
