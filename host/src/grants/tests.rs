@@ -300,6 +300,12 @@ fn the_scope_of_a_watch_is_the_union_of_its_grants() {
         Scope::All
     );
     assert!(scope(vec![watch(Namespaces::SameAsPrimary)], None).is_empty());
+    // One object of a primary kind is no place where all of them are reconciled.
+    let mut named = watch(Namespaces::All);
+    named.resource_names = vec!["a".into()];
+    let both = || vec![watch(only(&["a"])), named.clone()];
+    assert_eq!(scope(both(), None), names(&["a"]));
+    assert_eq!(scope(both(), Some(names(&["b"]))), Scope::All);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::bugs::bug;
 use crate::grants::split_subresource;
 use crate::lease::{Lease, ObservedLease};
 use crate::metrics::{PluginMetrics, PluginStage};
+use crate::plugin::Need;
 use crate::shutdown::{Phases, ShutdownPhase, reached};
 
 /// How long a plugin that holds too much has until it is looked at again.
@@ -201,8 +202,10 @@ impl Host {
         // Whatever the plugin may touch of the core group, it may be told by name what it may not.
         let _ = self.discovery.by_plural("", "configmaps").await;
         let watched = |verbs: &[String]| verbs.iter().any(|verb| verb == "watch");
-        let needs = version.plugin.description.needs.iter();
-        for need in needs.filter(|need| !watched(&need.verbs)) {
+        let description = &version.plugin.description;
+        let needs = description.needs.iter();
+        let of_one = |need: &&Need| !watched(&need.verbs) && !description.is_of_every_kind(need);
+        for need in needs.filter(of_one) {
             let (group, plural) = (&need.group, split_subresource(&need.resource).0);
             if let Ok(None) = self.discovery.by_plural(group, plural).await {
                 let hint = self.discovery.hint(group, plural).await;

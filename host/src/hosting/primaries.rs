@@ -15,7 +15,7 @@ pub(super) const ABSENT: Duration = Duration::from_secs(2);
 /// How often it is looked which kinds `*` stands for: as often as Kubernetes' garbage collector looks.
 const PERIOD: Duration = Duration::from_secs(30);
 
-/// How often it is looked whether there is such a kind at all.
+/// How often it is looked whether there is such a kind at all, and after the server could not say.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// What another plugin has looked up may be so old.
@@ -133,15 +133,18 @@ impl Host {
         };
         let before = before.iter().filter(|primary| primary.watch == place);
         let before: Vec<&Resource> = before.map(|primary| &primary.resource).collect();
+        let mut period = PERIOD;
         loop {
-            self.seams.clock.sleep(PERIOD).await;
+            self.seams.clock.sleep(period).await;
             let now = match self.every_kind(description, version.grants()).await {
                 Ok(now) => now,
                 Err(error) => {
                     tracing::debug!("cannot look what the cluster serves: {error}");
+                    period = WAIT;
                     continue;
                 }
             };
+            period = PERIOD;
             let is_same = |one: &Resource, other: &Resource| {
                 (&one.group, &one.kind) == (&other.group, &other.kind)
             };
