@@ -300,7 +300,7 @@ fn the_scope_of_a_watch_is_the_union_of_its_grants() {
         Scope::All
     );
     assert!(scope(vec![watch(Namespaces::SameAsPrimary)], None).is_empty());
-    // One object of a primary kind is no place where all of them are reconciled.
+    // A grant for one object does not say where all of a primary kind are reconciled.
     let mut named = watch(Namespaces::All);
     named.resource_names = vec!["a".into()];
     let both = || vec![watch(only(&["a"])), named.clone()];
