@@ -7,7 +7,7 @@ mod tests;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -60,10 +60,28 @@ impl Watches {
         view: &Arc<View>,
     ) -> Self {
         let scope = grants.watch_scope(&primary.group, &primary.plural, None);
+        let is_every = watch.is_every_kind();
+        let mut watches = Self {
+            _needs: Vec::new(),
+            first_lists: Vec::new(),
+            primary: None,
+            lists: PrimaryLists {
+                resource: primary.clone(),
+                scope: scope.clone(),
+                is_every,
+                of_primary: Vec::new(),
+                with_finalizer: Vec::new(),
+            },
+            late: Mutex::default(),
+            spawn: means.seams.spawn.clone(),
+            discovery: means.discovery.clone(),
+            clock: means.seams.clock,
+        };
+        watches.watch_needs(plugin, primary, (grants, &scope), &means, view);
         let watched = InformerKey {
             label_selector: watch.label_selector.clone(),
             field_selector: watch.field_selector.clone(),
-            metadata_only: watch.is_every_kind() && view.reads_of(primary) == Fields::of_metadata(),
+            metadata_only: is_every && view.reads_of(primary) == Fields::of_metadata(),
             ..InformerKey::all_of(primary.clone())
         };
         // Also for a plugin that finalizes no more: what an earlier version left is taken off.
@@ -78,34 +96,19 @@ impl Watches {
             watched,
         };
         let of_view = handler(ForView::Resource(primary.clone()));
-        let of_primary = subscribe(means.informers, reads, &scope, &of_view, account);
-        let with_finalizer = with_finalizer.map_or_else(Vec::new, |watched| {
+        watches.lists.of_primary = subscribe(means.informers, reads, &scope, &of_view, account);
+        watches.lists.with_finalizer = with_finalizer.map_or_else(Vec::new, |watched| {
             let watched = (&watched, Fields::default());
             let of_view = handler(ForView::WithFinalizer);
             subscribe(means.informers, watched, &scope, &of_view, account)
         });
-        let is_every = watch.is_every_kind();
-        let mut watches = Self {
-            _needs: Vec::new(),
-            first_lists: Vec::new(),
-            primary: of_primary.first().filter(|_| !is_every).cloned(),
-            lists: PrimaryLists {
-                resource: primary.clone(),
-                scope: scope.clone(),
-                is_every,
-                of_primary,
-                with_finalizer,
-            },
-            late: Mutex::default(),
-            spawn: means.seams.spawn.clone(),
-            discovery: means.discovery.clone(),
-            clock: means.seams.clock,
-        };
-        watches.watch_needs(plugin, primary, (grants, &scope), &means, view);
+        let first = watches.lists.of_primary.first();
+        watches.primary = first.filter(|_| !is_every).cloned();
+        let listed = watches.lists.synced();
+        let in_time = watches.lists.in_time(watches.clock, listed).await;
         watches.watch_unselected(primary, &scope, &means, view, account);
         watches.watch_kinds(grants, &means, view);
-        let listed = watches.lists.synced();
-        if watches.lists.in_time(watches.clock, listed).await {
+        if in_time {
             watches.lists.show(view);
         } else {
             watches.come_later(view, None);
@@ -201,9 +204,10 @@ impl Watches {
     pub(super) async fn barrier(&self, view: &Arc<View>, wanted: Instant) {
         let shares = view.all_shares();
         let others = shares.iter().filter(|share| !self.lists.have(share));
-        join_all(others.map(|share| share.barrier_of(wanted))).await;
+        let others = join_all(others.map(|share| share.barrier_of(wanted)));
         let reached = self.lists.barrier(Some(wanted));
-        if !self.lists.in_time(self.clock, reached).await {
+        let (_, in_time) = join(others, self.lists.in_time(self.clock, reached)).await;
+        if !in_time {
             self.lists.hide(view);
             self.come_later(view, Some(wanted));
         }

@@ -42,7 +42,9 @@ impl PrimaryLists {
 
     /// Waits until they are in.
     pub(super) async fn synced(&self) {
-        join_all(self.all().map(|share| share.synced())).await;
+        for share in self.all() {
+            share.synced().await;
+        }
     }
 
     /// Waits until they are as the server had them at `wanted`, or has them now.
