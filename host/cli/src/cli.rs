@@ -66,6 +66,7 @@ async fn done(command: Command, threads: usize, seams: Seams) -> anyhow::Result<
         Command::New(flags) => project::new(&flags, &seams),
         Command::Build(flags) => project::build(flags, threads, seams).await,
         Command::Grants(flags) => project::grants(flags, threads, seams).await,
+        Command::Manifest(flags) => project::manifest(flags, threads, seams).await,
         Command::Inspect(flags) => inspect::print(flags, threads, seams).await,
         Command::Completion(_) => Ok(()),
     }

@@ -97,7 +97,11 @@ pub async fn print(flags: InspectFlags, threads: usize, seams: Seams) -> anyhow:
     Ok(std::io::stdout().lock().write_all(shown.as_bytes())?)
 }
 
-fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+/// Reads a component.
+///
+/// # Errors
+/// Why it cannot be read, with the file.
+pub(crate) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     let shown = file.display();
     let about = std::fs::metadata(file).with_context(|| format!("cannot read {shown}"))?;
     if about.is_dir() {

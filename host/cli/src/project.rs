@@ -10,6 +10,7 @@ mod definitions;
 mod doctor;
 mod flags;
 mod make;
+mod manifest;
 mod missing;
 pub(crate) mod objects;
 pub(crate) mod owners;
@@ -23,12 +24,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use windlass_host::manifest::{self, Build, PluginDocument};
+use windlass_host::manifest::{Build, PluginDocument};
 use windlass_host::source::text_of;
 
 pub use doctor::doctor;
-pub use flags::{BuildFlags, DoctorFlags, GrantsFlags, Language, NewFlags};
+pub use flags::{BuildFlags, DoctorFlags, GrantsFlags, Language, ManifestFlags, NewFlags};
 pub use make::{Failed, Made, Maker, build};
+pub use manifest::manifest;
 pub use missing::{grants, grants_command};
 pub use scaffold::{group_name, kind_name, new, plugin_name};
 
@@ -63,7 +65,7 @@ impl Project {
                 return Err(error).with_context(|| format!("cannot read {}", path.display()));
             }
         };
-        let mut documents = manifest::parse(&path, &text)?.into_iter();
+        let mut documents = windlass_host::manifest::parse(&path, &text)?.into_iter();
         let (Some(document), None) = (documents.next(), documents.next()) else {
             bail!("{}: a project has exactly one Plugin", path.display());
         };

@@ -68,6 +68,24 @@ pub fn block<'a>(grants: impl IntoIterator<Item = &'a Grant>, indent: usize) -> 
     out
 }
 
+/// As [`block`], but nothing powerful is acknowledged: that is a comment, for the person who reviews it.
+pub fn block_to_review<'a>(grants: impl IntoIterator<Item = &'a Grant>, indent: usize) -> String {
+    let mut out = String::new();
+    for grant in grants {
+        let acknowledge = grant.acknowledgements();
+        let open = Grant {
+            acknowledge: Vec::new(),
+            ..grant.clone()
+        };
+        out.push_str(&block([&open], indent));
+        if !acknowledge.is_empty() {
+            let acknowledge = words(&acknowledge);
+            out.push_str(&format!("{:indent$}  # acknowledge: {acknowledge}\n", ""));
+        }
+    }
+    out
+}
+
 /// Grants as entries of `grants:`, in one line.
 pub fn entries<'a>(grants: impl IntoIterator<Item = &'a Grant>) -> String {
     let entries = grants.into_iter().map(|grant| format!("- {grant}"));

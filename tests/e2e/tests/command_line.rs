@@ -203,6 +203,31 @@ fn what_is_for_tools_is_one_document_with_its_kind_and_no_colour() {
 }
 
 #[test]
+fn the_document_of_a_component_is_one_that_a_host_runs_once_it_is_reviewed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    // (component; whether something in its grants is powerful)
+    for (name, is_powerful) in [("webapp", true), ("reflector", true), ("selective", false)] {
+        std::fs::copy(guest(name).unwrap(), file("x.wasm")).unwrap();
+        let (code, document, said) = windlass(&["manifest", &file("x.wasm"), "--name", "x"]);
+        assert_eq!((code, said.as_str()), (Some(0), ""));
+        std::fs::write(file("x.yaml"), &document).unwrap();
+        let config = folder.path().to_str().unwrap();
+        let (code, _, said) = windlass(&["rbac", "--config", config]);
+        assert_eq!(code == Some(0), !is_powerful, "{name}: {document}{said}");
+        assert_eq!(said.contains("is powerful"), is_powerful, "{said}");
+        let reviewed = document.replace("# acknowledge:", "acknowledge:");
+        std::fs::write(file("x.yaml"), &reviewed).unwrap();
+        let (code, roles, said) = windlass(&["rbac", "--config", config]);
+        assert_eq!(code, Some(0), "{name}: {reviewed}{said}");
+        assert!(roles.contains("kind: ClusterRole"), "{roles}");
+    }
+    let (code, nothing, said) = windlass(&["manifest", &file("absent.wasm")]);
+    assert_eq!((code, nothing.as_str()), (Some(1), ""));
+    assert!(said.contains("absent.wasm: No such file"), "{said}");
+}
+
+#[test]
 fn a_component_says_what_it_is_without_a_cluster() {
     let greeter = guest("greeter").unwrap();
     let greeter = greeter.to_str().unwrap();

@@ -11,7 +11,7 @@ use crate::apiserver::ApiServerFlags;
 use crate::dev::{DevFlags, RenderFlags};
 use crate::fixtures::{FakeFlags, TestFlags};
 use crate::inspect::InspectFlags;
-use crate::project::{BuildFlags, DoctorFlags, GrantsFlags, NewFlags};
+use crate::project::{BuildFlags, DoctorFlags, GrantsFlags, ManifestFlags, NewFlags};
 use crate::replay::ReplayFlags;
 use crate::top::TopFlags;
 
@@ -91,6 +91,8 @@ pub enum Command {
     Top(TopFlags),
     /// Describe a component: what it reconciles, and which access it needs
     Inspect(InspectFlags),
+    /// Print the Plugin document of a component, with the grants to review
+    Manifest(ManifestFlags),
     /// Print the completions of a shell, for example `source <(windlass completion bash)`
     Completion(CompletionFlags),
     /// Serve an in-memory Kubernetes API on this machine, to try plugins; not for production

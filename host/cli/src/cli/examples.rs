@@ -3,7 +3,7 @@
 use windlass_host::cli::{EXAMPLES as OF_THE_HOST, Example};
 
 /// Examples of this program's own commands.
-const EXAMPLES: [Example; 14] = [
+const EXAMPLES: [Example; 15] = [
     (
         "windlass",
         "# Create a plugin and run it, without a cluster
@@ -106,6 +106,11 @@ windlass top -o json",
         "inspect",
         "# What a component reconciles, and which access it needs
 windlass inspect greeter.wasm",
+    ),
+    (
+        "manifest",
+        "# The document of a component, with the grants to review
+windlass manifest greeter.wasm",
     ),
     (
         "completion",

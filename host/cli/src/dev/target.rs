@@ -279,7 +279,7 @@ fn alone(file: &Path) -> PluginDocument {
 }
 
 /// What a component calls itself: its finalizer and its field manager follow it.
-fn own_name(description: &Description) -> anyhow::Result<String> {
+pub(crate) fn own_name(description: &Description) -> anyhow::Result<String> {
     if !is_dns_label(&description.name) {
         bail!(
             "the component's name {:?} is not a DNS label: write a plugin.yaml with another name beside it",

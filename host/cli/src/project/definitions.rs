@@ -49,6 +49,12 @@ impl Definitions {
         Ok(Self(all))
     }
 
+    /// The kinds that a component carries, each as JSON.
+    pub(super) fn carried(crds: &[String]) -> Self {
+        let definitions = crds.iter().filter_map(|crd| serde_json::from_str(crd).ok());
+        Self(definitions.filter_map(|crd: Value| read(&crd)).collect())
+    }
+
     /// The kind called `kind`.
     pub(super) fn by_kind(&self, group: &str, kind: &str) -> Option<&Definition> {
         let mut all = self.0.iter();

@@ -50,6 +50,20 @@ pub struct BuildFlags {
     pub code_cache: Option<PathBuf>,
 }
 
+/// Print the Plugin document of a component, with the grants to review.
+#[derive(Debug, Args)]
+pub struct ManifestFlags {
+    /// The component, a .wasm or .wasm.gz file
+    #[arg(value_name = "FILE")]
+    pub component: PathBuf,
+    /// The plugin's name [default: what the component calls itself]
+    #[arg(long, value_parser = plugin_name, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
+    #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
+    pub code_cache: Option<PathBuf>,
+}
+
 /// Print the grants that a plugin needs and its plugin.yaml lacks, or add them.
 #[derive(Debug, Args)]
 pub struct GrantsFlags {

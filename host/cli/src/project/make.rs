@@ -181,12 +181,12 @@ pub(super) async fn described(
 fn check_grants(project: &Project, description: &Description) -> anyhow::Result<()> {
     let file = project.document.file.display();
     let own = Definitions::of(&project.folder)?;
-    let readiness = readiness(project, description, &own);
+    let readiness = readiness(&project.document.grants, description, &own);
     let missing = missing(project, &readiness);
     let mut refused: Vec<String> = missing.into_iter().collect();
     let (mut problems, mut notes) = (Vec::new(), Vec::new());
     for primary in &description.primaries {
-        match plural(project, description, primary, &own) {
+        match plural(&project.document.grants, description, primary, &own) {
             Ok(_) => {}
             // Which of several kinds it is, a cluster knows.
             Err(problem) if is_watched(primary, &project.document.grants) => notes.push(problem),

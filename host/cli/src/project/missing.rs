@@ -12,7 +12,7 @@ use super::definitions::Definitions;
 use super::flags::GrantsFlags;
 use super::make::described;
 use edit::{INDENT, with_grants};
-use windlass_host::grants::{Grant, block};
+use windlass_host::grants::{Grant, Grants, block};
 use windlass_host::manifest;
 use windlass_host::needs::{CoverageQuery, Readiness};
 use windlass_host::plugin::{Description, PrimaryWatch};
@@ -32,7 +32,8 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
     // A build takes its time: somebody may have changed the document meanwhile.
     let project = Project::open(&flags.folder)?;
     let own = Definitions::of(&project.folder)?;
-    let to_grant = readiness(&project, &plugin.description, &own).to_grant;
+    let grants = &project.document.grants;
+    let to_grant = readiness(grants, &plugin.description, &own).to_grant;
     let to_grant = to_grant
         .map_err(|never| anyhow!("the plugin needs access that is never granted: {never}"))?;
     let file = project.document.file.display();
@@ -62,17 +63,16 @@ pub fn grants_command(folder: &Path) -> String {
     }
 }
 
-/// Whether the document of `project` grants what its plugin needs, with its `own` kinds.
+/// Whether `grants` are all that a plugin needs, which defines its `own` kinds.
 pub(super) fn readiness(
-    project: &Project,
+    grants: &Grants,
     description: &Description,
     own: &Definitions,
 ) -> Readiness {
-    let grants = &project.document.grants;
     let primaries = description.primaries.iter();
     let plurals: Vec<(&str, String)> = primaries
         .map(|primary| {
-            let plural = plural(project, description, primary, own);
+            let plural = plural(grants, description, primary, own);
             let plural = plural.unwrap_or_else(|_| description.likely_plural(primary));
             (primary.group(), plural)
         })
@@ -92,14 +92,14 @@ pub(super) fn readiness(
 /// # Errors
 /// The grants do not tell.
 pub(super) fn plural(
-    project: &Project,
+    grants: &Grants,
     description: &Description,
     primary: &PrimaryWatch,
     own: &Definitions,
 ) -> Result<String, String> {
     match own.by_kind(primary.group(), &primary.kind) {
         Some(own) => Ok(own.plural.clone()),
-        None => primary_plural(description, primary, &project.document.grants),
+        None => primary_plural(description, primary, grants),
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
         let description = Description::asking("", "configmaps", &["get", "create"]);
         let (_folder, project) = project("  source: { file: x.wasm }\n");
         let own = Definitions::default();
-        let readiness = readiness(&project, &description, &own);
+        let readiness = readiness(&project.document.grants, &description, &own);
         let said = missing(&project, &readiness).unwrap();
         let want = "adds this to spec.grants:\n    - apiGroups: [\"\"]\n      resources: [configmaps]\n      verbs: [get, create]";
         assert!(said.ends_with(want), "{said}");
@@ -184,7 +184,11 @@ mod tests {
         let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
         description.needs.extend(leases.needs);
         let (_folder, project) = project("  source: { file: x.wasm }\n");
-        let readiness = readiness(&project, &description, &Definitions::default());
+        let readiness = readiness(
+            &project.document.grants,
+            &description,
+            &Definitions::default(),
+        );
         let said = missing(&project, &readiness).unwrap();
         assert!(said.contains("never granted: leases"), "{said}");
         assert!(!said.contains("--write"), "{said}");
@@ -207,7 +211,9 @@ mod tests {
         let mut description = Description::asking("x.dev", "ixes", &["get", "list", "watch"]);
         let children = Description::asking("", "configmaps", &["create"]);
         description.needs.extend(children.needs);
-        let to_grant = readiness(&project, &description, &own).to_grant.unwrap();
+        let to_grant = readiness(&project.document.grants, &description, &own)
+            .to_grant
+            .unwrap();
         let text = added(&project, &to_grant).unwrap();
         let read = manifest::parse(&project.document.file, &text).unwrap();
         let places = CoverageQuery {
@@ -224,7 +230,9 @@ mod tests {
         let flow = "  grants: [{ apiGroups: [apps], resources: [deployments], verbs: [get] }]\n  source: { file: x.wasm }\n";
         let (_folder, project) = project(flow);
         let own = Definitions::default();
-        let to_grant = readiness(&project, &description, &own).to_grant.unwrap();
+        let to_grant = readiness(&project.document.grants, &description, &own)
+            .to_grant
+            .unwrap();
         let error = added(&project, &to_grant).unwrap_err().to_string();
         assert!(error.contains("by hand:\n    - apiGroups"), "{error}");
     }

@@ -1,0 +1,187 @@
+//! `windlass manifest`: the Plugin document of a component, with the grants that it asks for, to be reviewed.
+//!
+//! - What is powerful is not acknowledged: a host refuses the document until somebody has done that.
+
+use std::fmt::Write as _;
+use std::io::{Write as _, stdout};
+
+use anyhow::anyhow;
+
+use super::definitions::Definitions;
+use super::flags::ManifestFlags;
+use super::missing::readiness;
+use crate::dev::target::own_name;
+use crate::inspect::read;
+use windlass_host::digest::digest;
+use windlass_host::error::Chain;
+use windlass_host::grants::{Grant, Grants, Namespaces, block_to_review};
+use windlass_host::manifest::Limits;
+use windlass_host::plugin::{Describe, Description, PrimaryWatch};
+use windlass_host::seams::Seams;
+use windlass_host::text::clean;
+
+/// Where the entries of `grants:` begin.
+const INDENT: usize = 4;
+/// The longest text of a component that is shown.
+const TEXT: usize = 200;
+
+/// Prints the document.
+///
+/// # Errors
+/// The component cannot be read, no host would load it, or it needs what is never granted.
+pub async fn manifest(flags: ManifestFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let file = flags.component.as_path();
+    let bytes = read(file)?;
+    let describe = Describe::new(flags.code_cache, threads, &seams)?;
+    let loading = describe.load("described", &bytes, "{}", Limits::default());
+    let plugin = loading
+        .await
+        .map_err(|error| anyhow!("{}: {}", file.display(), Chain(&error)))?;
+    let description = &plugin.description;
+    let name = match flags.name {
+        Some(name) => name,
+        None => own_name(description)?,
+    };
+    let file_name = file.file_name().unwrap_or(file.as_os_str());
+    let component = Component {
+        name: &name,
+        file: &file_name.to_string_lossy(),
+        digest: &digest(&bytes).to_string(),
+    };
+    let text = component.document(description)?;
+    Ok(stdout().lock().write_all(text.as_bytes())?)
+}
+
+/// A component that gets a document.
+struct Component<'a> {
+    name: &'a str,
+    /// The name of its file.
+    file: &'a str,
+    digest: &'a str,
+}
+
+impl Component<'_> {
+    fn document(&self, description: &Description) -> anyhow::Result<String> {
+        let Self { name, file, digest } = self;
+        let own = Definitions::carried(&description.crds);
+        let to_grant = readiness(&Grants::default(), description, &own).to_grant;
+        let to_grant = to_grant
+            .map_err(|never| anyhow!("the plugin needs access that is never granted: {never}"))?;
+        let mut out = format!(
+            "# {} {}, {digest}\n# Review the grants. A host refuses a powerful one until its line `acknowledge` is no longer a comment.\n",
+            clean(&description.name, TEXT),
+            clean(&description.version, TEXT),
+        );
+        let file = serde_json::Value::from(*file);
+        let _ = write!(
+            out,
+            "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata:\n  name: {name}\nspec:\n  source:\n    file: {file}\n"
+        );
+        if !description.crds.is_empty() {
+            out.push_str(
+                "  # The component carries CustomResourceDefinitions. Install has the host install them.\n  crds: Check\n",
+            );
+        }
+        if !description.origins.is_empty() {
+            out.push_str("  # GET and HEAD only, until you add `methods`.\n  http:\n    allow:\n");
+            for origin in &description.origins {
+                let _ = writeln!(out, "    - origin: {origin}");
+            }
+        }
+        let every = description.every_kind().map(|(_, watch)| watch);
+        if to_grant.is_empty() && every.is_none() {
+            return Ok(out);
+        }
+        out.push_str("  grants:\n");
+        out.push_str(&block_to_review(&to_grant, INDENT));
+        if let Some(every) = every {
+            out.push_str(&of_every_kind(description, every));
+        }
+        Ok(out)
+    }
+}
+
+/// The grants of a plugin for every kind: which kinds these are, nobody but the reader knows.
+fn of_every_kind(description: &Description, every: &PrimaryWatch) -> String {
+    let mut verbs = every.verbs();
+    let needs = description.needs.iter();
+    let needs = needs.filter(|need| description.is_of_every_kind(need));
+    for verb in needs.flat_map(|need| &need.verbs) {
+        if !verbs.contains(&&**verb) {
+            verbs.push(verb);
+        }
+    }
+    let example = Grant::suggested("", &["configmaps"], &verbs, Namespaces::All);
+    let example = block_to_review([&example], INDENT);
+    format!(
+        "    # The plugin reconciles every kind that a grant names. Write one for each, such as:\n{example}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn document(description: &Description) -> String {
+        let component = Component {
+            name: "x",
+            file: "x.wasm",
+            digest: "sha256:0",
+        };
+        component.document(description).unwrap()
+    }
+
+    #[test]
+    fn what_is_plain_is_granted_and_what_is_powerful_is_to_be_acknowledged() {
+        let mut description = Description::asking("", "configmaps", &["get", "create"]);
+        let watch = Description::asking("x.dev", "xes", &["get", "list", "watch"]);
+        description.needs.extend(watch.needs);
+        let text = document(&description);
+        let read = windlass_host::manifest::parse(Path::new("x.yaml"), &text).unwrap();
+        assert_eq!(description.missing(&read[0].grants), [""; 0], "{text}");
+        assert_eq!(read[0].component, Path::new("x.wasm"));
+
+        let secrets = Description::asking("", "secrets", &["get"]);
+        description.needs.extend(secrets.needs);
+        let text = document(&description);
+        let parse = |text: &str| windlass_host::manifest::parse(Path::new("x.yaml"), text);
+        let refused = parse(&text).unwrap_err().to_string();
+        assert!(refused.contains("acknowledge: [secrets/get]"), "{refused}");
+        let reviewed = text.replace("# acknowledge:", "acknowledge:");
+        let read = parse(&reviewed).unwrap();
+        assert_eq!(description.missing(&read[0].grants), [""; 0], "{reviewed}");
+    }
+
+    #[test]
+    fn definitions_origins_and_every_kind_are_in_it() {
+        let mut description = Description {
+            primaries: vec![PrimaryWatch::of("*", "*")],
+            ..Description::asking("*", "*", &["delete"])
+        };
+        let crd = r#"{ "kind": "CustomResourceDefinition" }"#;
+        description.crds.push(crd.to_owned());
+        let origin = windlass_egress::Origin::parse("https://api.example.com").unwrap();
+        description.origins.push(origin);
+        let text = document(&description);
+        let read = windlass_host::manifest::parse(Path::new("x.yaml"), &text).unwrap();
+        let document = &read[0];
+        assert_eq!(description.missing(&document.grants), [""; 0], "{text}");
+        assert!(document.grants.cover_need("delete", "", "configmaps", &[]));
+        assert_eq!(document.http.allow.len(), 1);
+        assert_eq!(document.crds.to_string(), "Check");
+    }
+
+    #[test]
+    fn what_is_never_granted_is_said() {
+        let component = Component {
+            name: "x",
+            file: "x.wasm",
+            digest: "sha256:0",
+        };
+        let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
+        let error = component.document(&leases).unwrap_err().to_string();
+        assert!(error.contains("never granted: leases"), "{error}");
+    }
+}
