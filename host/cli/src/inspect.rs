@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde::Serialize;
 
+use crate::project::component::read;
 use windlass_host::digest::digest;
 use windlass_host::error::Chain;
 use windlass_host::flags::OutputFormat;
@@ -16,7 +16,6 @@ use windlass_host::manifest::Limits;
 use windlass_host::object::Fields;
 use windlass_host::plugin::{Describe, Description, Finalizes, PrimaryWatch};
 use windlass_host::seams::Seams;
-use windlass_host::source::read_file;
 use windlass_host::text::clean;
 
 /// Describe a component.
@@ -95,19 +94,6 @@ pub async fn print(flags: InspectFlags, threads: usize, seams: Seams) -> anyhow:
         OutputFormat::Json => serde_json::to_string_pretty(&inspection)? + "\n",
     };
     Ok(std::io::stdout().lock().write_all(shown.as_bytes())?)
-}
-
-/// Reads a component.
-///
-/// # Errors
-/// Why it cannot be read, with the file.
-pub(crate) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let shown = file.display();
-    let about = std::fs::metadata(file).with_context(|| format!("cannot read {shown}"))?;
-    if about.is_dir() {
-        bail!("{shown} is a folder: name the component in it, a .wasm file");
-    }
-    read_file(file).map_err(|why| anyhow!("{shown}: {why}"))
 }
 
 impl Inspection {

@@ -5,8 +5,8 @@
 //! ```layers
 //! cli  the command line: parses it, and runs the command
 //! fixtures, replay  runs calls again: those of fixture files, and recorded passes
-//! dev  runs an author's project while it is written, and renders what a plugin would write
-//! apiserver, inspect, project, top  the embedded API server; a component's description; an author's project; a terminal
+//! dev, inspect  runs an author's project while it is written, and renders what a plugin would write; describes a component
+//! apiserver, project, top  the embedded API server; an author's project; a terminal
 //! ```
 
 pub mod apiserver;

@@ -6,6 +6,7 @@
 //! - Nothing in a project is generated and then edited, so there is nothing to upgrade: the SDK is put
 //!   beside it, as new as this program.
 
+pub(crate) mod component;
 mod definitions;
 mod doctor;
 mod flags;

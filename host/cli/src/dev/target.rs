@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::Value;
 
 use super::apply::Applier;
 use super::grant;
 use super::inputs::Inputs;
 use super::news::News;
+use crate::project::component::own_name;
 use crate::project::objects::{Wanted, carried};
 use crate::project::{Failed, Made, Maker, Project, grants_command};
 use windlass_egress::Rules;
@@ -22,7 +23,6 @@ use windlass_host::hosting::Host;
 use windlass_host::manifest::{DefinitionPolicy, Limits, PluginDocument, line_of_grant};
 use windlass_host::plugin::Description;
 use windlass_host::source::{Candidate, read_file};
-use windlass_host::text::is_dns_label;
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -276,15 +276,4 @@ fn alone(file: &Path) -> PluginDocument {
         crds: DefinitionPolicy::Ignore,
         build: None,
     }
-}
-
-/// What a component calls itself: its finalizer and its field manager follow it.
-pub(crate) fn own_name(description: &Description) -> anyhow::Result<String> {
-    if !is_dns_label(&description.name) {
-        bail!(
-            "the component's name {:?} is not a DNS label: write a plugin.yaml with another name beside it",
-            description.name
-        );
-    }
-    Ok(description.name.clone())
 }

@@ -7,11 +7,10 @@ use std::io::{Write as _, stdout};
 
 use anyhow::anyhow;
 
+use super::component::{own_name, read};
 use super::definitions::Definitions;
 use super::flags::ManifestFlags;
 use super::missing::readiness;
-use crate::dev::target::own_name;
-use crate::inspect::read;
 use windlass_host::digest::digest;
 use windlass_host::error::Chain;
 use windlass_host::grants::{Grant, Grants, Namespaces, block_to_review};
