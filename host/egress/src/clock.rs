@@ -17,7 +17,7 @@ pub trait Clock: Send + Sync {
 }
 
 /// Runs `future` until `deadline`; none if that comes first. The future is dropped then.
-pub(crate) async fn until<T>(
+pub async fn until<T>(
     clock: &dyn Clock,
     deadline: Instant,
     future: impl Future<Output = T>,

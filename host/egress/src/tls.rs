@@ -80,8 +80,11 @@ impl TlsParts {
         digest.finalize().into()
     }
 
-    /// The configuration of connections, for HTTP/1.1 alone.
-    pub(crate) fn config(&self, roots: &Arc<RootCertStore>) -> Result<ClientConfig, TlsProblem> {
+    /// The configuration of connections, for HTTP/1.1 alone. `roots` are trusted if there are no authorities of its own.
+    ///
+    /// # Errors
+    /// A certificate or key cannot be read or used.
+    pub fn config(&self, roots: &Arc<RootCertStore>) -> Result<ClientConfig, TlsProblem> {
         let roots = match &self.ca {
             Some(pem) => Arc::new(authorities(pem).ok_or(TlsProblem::Authorities)?),
             None => Arc::clone(roots),
