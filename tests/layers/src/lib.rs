@@ -144,6 +144,7 @@ mod tests {
             "host/cli/src",
             "host/apiserver/src",
             "host/egress/src",
+            "host/registry/src",
         ] {
             assert!(!sources(&folder(crate_)).is_empty(), "{crate_}");
             assert_eq!(wrong(&folder(crate_)), Vec::<String>::new(), "{crate_}");
@@ -157,6 +158,7 @@ mod tests {
             "host/cli/src",
             "host/apiserver/src",
             "host/egress/src",
+            "host/registry/src",
         ] {
             let paths = sources_and_tests(&folder(crate_));
             assert!(!paths.is_empty(), "{crate_}");
