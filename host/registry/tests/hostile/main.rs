@@ -1,0 +1,21 @@
+//! Pulls from registries on 127.0.0.1 that lie, and pushes to them.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test is its own clock and starts its own servers"
+)]
+
+mod access;
+mod answers;
+mod fake;
+mod folders;
+mod forged;
+mod redirects;
+mod server;
+mod time;
+mod world;
