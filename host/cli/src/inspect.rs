@@ -32,9 +32,6 @@ pub struct InspectFlags {
     pub code_cache: Option<PathBuf>,
 }
 
-/// What is said of a need for each kind that `*` stands for.
-const OF_EVERY_KIND: &str = "it is for each kind that a grant lets the plugin watch";
-
 /// The longest text of a component that is shown.
 const TEXT: usize = 512;
 
@@ -103,8 +100,9 @@ impl Inspection {
             resource: clean(&need.resource, TEXT),
             names: need.names.iter().map(|name| clean(name, TEXT)).collect(),
             verbs: need.verbs.iter().map(|verb| clean(verb, TEXT)).collect(),
+            // Of each of these kinds a grant says so.
             powerful: if description.is_of_every_kind(need) {
-                vec![OF_EVERY_KIND.to_owned()]
+                Vec::new()
             } else {
                 powerful(need)
             },
@@ -143,10 +141,14 @@ impl Inspection {
                 format!(" named {}", need.names.join(" "))
             };
             let verbs = need.verbs.join(" ");
-            put(
-                &mut out,
-                &format!("{head:<11}{plural}{group}{sub}{names}: {verbs}"),
-            );
+            let mut primaries = self.primaries.iter();
+            let is_wild = (&*need.group, &*need.resource) == ("*", "*") && need.names.is_empty();
+            let what = if is_wild && primaries.any(|primary| primary.kind == "*") {
+                "each of these kinds".to_owned()
+            } else {
+                format!("{plural}{group}{sub}{names}")
+            };
+            put(&mut out, &format!("{head:<11}{what}: {verbs}"));
             head = "";
             for why in &need.powerful {
                 put(&mut out, &format!("{head:<11}  powerful: {why}"));

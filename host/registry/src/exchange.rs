@@ -19,7 +19,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use url::Url;
-use windlass_egress::until;
+use windlass_egress::{chain, until};
 
 use crate::problem::Problem;
 use crate::settings::{Role, Settings};
@@ -207,7 +207,7 @@ pub(crate) fn host_of(url: &Url) -> String {
 }
 
 fn broken(host: &str, error: &hyper::Error) -> Problem {
-    let text = format!("no whole answer of {host}: {}", connect::chain(error));
+    let text = format!("no whole answer of {host}: {}", chain(error));
     if error.is_parse_too_large() {
         return Problem::TooLarge(text);
     }

@@ -172,7 +172,10 @@ impl Target {
         let (document, carried) = match self {
             Self::Project(_) => (document, Vec::new()),
             Self::Component(file) => {
-                let name = own_name(description)?;
+                let name = own_name(
+                    description,
+                    "write a plugin.yaml with another name beside it",
+                )?;
                 let carried = carried(file, &description.crds).map_err(anyhow::Error::msg)?;
                 (PluginDocument { name, ..document }, carried)
             }

@@ -22,10 +22,13 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 /// What a component calls itself: its finalizer and its field manager follow it.
-pub(crate) fn own_name(description: &Description) -> anyhow::Result<String> {
+///
+/// # Errors
+/// No plugin can have that name; `remedy` says what to do.
+pub(crate) fn own_name(description: &Description, remedy: &str) -> anyhow::Result<String> {
     if !is_dns_label(&description.name) {
         bail!(
-            "the component's name {:?} is not a DNS label: write a plugin.yaml with another name beside it",
+            "the component's name {:?} is not a DNS label: {remedy}",
             description.name
         );
     }

@@ -39,7 +39,7 @@ pub async fn manifest(flags: ManifestFlags, threads: usize, seams: Seams) -> any
     let description = &plugin.description;
     let name = match flags.name {
         Some(name) => name,
-        None => own_name(description)?,
+        None => own_name(description, "give it another one with --name")?,
     };
     let file_name = file.file_name().unwrap_or(file.as_os_str());
     let component = Component {

@@ -20,7 +20,7 @@ use super::Message;
 use super::connect::Route;
 use super::dial::Dial;
 use super::wire::{Stream, Wire, Written, WrittenOf};
-use crate::error::{Error, Failure};
+use crate::error::{Error, Failure, chain};
 use crate::headers::{BYTES, COUNT};
 
 type Driver = http1::Connection<TokioIo<Wire>, Full<Bytes>>;
@@ -158,18 +158,4 @@ pub(super) fn failure(error: &hyper::Error) -> Failure {
         Error::Unavailable
     };
     Failure::unsent(kind, format!("no whole answer: {}", chain(error)))
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !text.ends_with(&next) {
-            text = format!("{text}: {next}");
-        }
-        cause = error.source();
-    }
-    text
 }

@@ -8,7 +8,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 use url::{Host, Url};
-use windlass_egress::{Kind, TlsParts, until};
+use windlass_egress::{Kind, TlsParts, chain, until};
 
 use super::{ANSWER_BEGINS, host_of};
 use crate::problem::Problem;
@@ -128,18 +128,4 @@ async fn connect(
     let stream = TlsConnector::from(config).connect(name, tcp).await;
     let stream = stream.map_err(|error| failed("no TLS with", &error))?;
     Ok(Box::new(stream))
-}
-
-/// An error with its causes.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !text.ends_with(&next) {
-            text = format!("{text}: {next}");
-        }
-        cause = error.source();
-    }
-    text
 }
