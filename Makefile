@@ -147,13 +147,18 @@ page: demo-built chromium $(NPM) ## Test the host's status page in a headless br
 screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page in docs/pictures
 	@node tests/page-js/src/pictures.js
 
+# A registry, for the tests of host/registry.
+.PHONY: docker-registry
+docker-registry:
+	@command -v docker-registry >/dev/null || $(call debian,docker-registry)
+
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
 # MUTATIONS holds flags of `contract mutations`, such as --seed 7 --runs 500 Ingress.
 .PHONY: test-fast test test-embedded contract contract-crds contract-mutations mutants kube-rs-suite suites
 test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@cargo build --quiet --workspace --bin windlass --bin demo
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
-test: toolchain go demo-built chromium $(NPM) ## Run all tests, on a real control plane and on the embedded API server
+test: toolchain go demo-built chromium docker-registry $(NPM) ## Run all tests, on a real control plane and on the embedded API server
 	@NODE_SUITES=tests/page-js EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
 	  tests/summary --workspace -- --test-threads 4
 # `windlass dev` brings its own server. Attacks and faults hit the host, and the real control plane has seen them.
