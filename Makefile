@@ -94,6 +94,11 @@ manifests: toolchain
 	@kubectl=$$(command -v kubectl || target/debug/controlplane kubectl-path); \
 	for folder in deploy/base plugins/greeter; do $$kubectl kustomize $$folder >/dev/null; done
 
+# The definition of Plugin follows from the types that read a document.
+.PHONY: crds
+crds: toolchain
+	@cargo test --quiet --workspace --lib write_the_definition -- --ignored
+
 javascript: $(NPM)
 	node_modules/.bin/prettier --check --log-level warn .
 	node_modules/.bin/eslint --max-warnings 0 .

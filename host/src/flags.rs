@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use crate::selector::LabelSelector;
 use crate::text::is_dns_label;
 
 /// How a component's description is written.
@@ -56,6 +57,15 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     } else {
         Ok(parsed.into())
     }
+}
+
+/// Reads a label selector, such as team=a.
+///
+/// # Errors
+/// It is something else.
+pub fn label_selector(text: &str) -> Result<String, String> {
+    let read = LabelSelector::parse(text).map_err(|error| error.to_string());
+    read.map(|_| text.to_owned())
 }
 
 /// Reads a DNS label.

@@ -45,6 +45,7 @@ pub(crate) const VERBS: [&str; 8] = [
 
 /// One permission, in the form of an RBAC rule, and where it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Grant {
     /// `apps`, or empty for the core group.
@@ -75,6 +76,7 @@ pub struct Grant {
 
 /// Which owners of an object a plugin may change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Owners {
     /// The primary of the call, and what that controls.

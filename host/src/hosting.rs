@@ -1,11 +1,11 @@
-//! Keeps the plugins of a config folder running, through every change of the folder.
+//! Keeps plugins running, through every change of what is asked for: by documents in files, and by Plugin objects.
 //!
 //! ```text
-//! folder ─> plan ─> asked for ─> admit: check, compile, describe, grants, smoke test ─> accepted
+//! sources ─> plan ─> asked for ─> admit: check, compile, describe, grants, smoke test ─> accepted
 //!                                  └─ refused: the last good version runs on              │
 //!                                     runner: swap, or a new controller in place of the old <┘
 //! ```
-//! - Decisions are pure, with tables as tests: `plan` for the folder, `rollout` for versions, `refusal` for when a
+//! - Decisions are pure, with tables as tests: `plan` for what is asked for, `rollout` for versions, `refusal` for when a
 //!   version is tried again. The other files act on them.
 //! - A version that is refused costs nothing: the one before it makes every pass.
 //! - Calls in flight end on the code that they began with; no key is in two calls at once.
@@ -15,13 +15,16 @@ mod admit;
 mod carriers;
 mod definitions;
 mod dry_run;
+mod fetch;
 mod last_good;
 mod next_version;
+mod object_status;
 mod plan;
 mod plugin;
 mod primaries;
 mod quarantine;
 mod refusal;
+mod removal;
 mod rollout;
 mod runner;
 mod smoke_test;
@@ -29,7 +32,6 @@ mod takeover;
 mod version;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,17 +53,19 @@ use crate::controller::{Archive, ControllerHandles};
 use crate::events::Recorder;
 use crate::informer::Informers;
 use crate::lease::Times;
+use crate::manifest::Origin;
 use crate::metrics::Metrics;
 use crate::plugin::{HttpMeans, Sandboxes};
 use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::shutdown::{Phases, ShutdownPhase, advance, reached};
-use crate::source::{Candidate, Folder, FolderWatch};
+use crate::source::{Candidate, FolderWatch, ObjectWatch, PluginObjects, Wanted, unknown};
 use plan::{
     EndStep, FolderStep, Lifecycle, Presence, StartStep, after_change, after_end, at_start,
     candidate,
 };
 use plugin::Ended;
+use removal::Removals;
 
 /// What all plugins of a host share.
 pub struct Host {
@@ -101,6 +105,29 @@ pub struct Host {
     pub failures: Option<FailureRecorder>,
     /// What plugins send HTTP requests by; nothing if they cannot.
     pub http: Option<HttpMeans>,
+    /// How components are fetched from registries; none are without it.
+    pub registries: Option<windlass_registry::Settings>,
+}
+
+/// Where it is said which plugins run.
+pub struct Sources {
+    /// The config folder.
+    pub watch: FolderWatch,
+    /// What it holds.
+    pub files: Wanted,
+    /// The Plugin objects, if they count.
+    pub objects: Option<PluginObjects>,
+}
+
+impl Sources {
+    /// A config folder, and nothing else.
+    pub fn folder(watch: FolderWatch, files: Wanted) -> Self {
+        Self {
+            watch,
+            files,
+            objects: None,
+        }
+    }
 }
 
 /// What a plugin is asked to be; none while its document cannot be read.
@@ -108,7 +135,7 @@ type Asked = watch::Receiver<Option<Arc<Candidate>>>;
 
 /// A plugin that runs, or tries to.
 struct Hosted {
-    file: PathBuf,
+    origin: Origin,
     asked: watch::Sender<Option<Arc<Candidate>>>,
     phase: watch::Sender<ShutdownPhase>,
     lifecycle: Lifecycle,
@@ -117,7 +144,7 @@ struct Hosted {
 impl Hosted {
     /// Asks it to be `candidate`, if that is anything new.
     fn update(&mut self, candidate: &Candidate) {
-        self.file.clone_from(&candidate.document.file);
+        self.origin.clone_from(&candidate.document.origin);
         self.asked.send_if_modified(|held| {
             let is_new = held.as_deref() != Some(candidate);
             if is_new {
@@ -136,20 +163,21 @@ struct Plugins {
     host: Arc<Host>,
     hosted: BTreeMap<String, Hosted>,
     tasks: FuturesUnordered<futures::future::BoxFuture<'static, End>>,
-    folder: Folder,
-    /// What is wrong with the folder, as it was said last.
+    wanted: Wanted,
+    /// What is wrong with it, as it was said last.
     said: Vec<String>,
+    /// Whether Plugin objects count.
+    has_objects: bool,
 }
 
 impl Host {
-    /// Runs what the folder holds until the host is told to stop.
+    /// Runs what the sources ask for until the host is told to stop.
     ///
     /// # Errors
     /// A lease was lost.
     pub async fn run(
         self: Arc<Self>,
-        watch: FolderWatch,
-        folder: Folder,
+        sources: Sources,
         phase: &watch::Sender<ShutdownPhase>,
         phases: &Phases,
     ) -> anyhow::Result<()> {
@@ -157,25 +185,55 @@ impl Host {
             host: self,
             hosted: BTreeMap::new(),
             tasks: FuturesUnordered::new(),
-            folder: Folder::default(),
+            wanted: Wanted::default(),
             said: Vec::new(),
+            has_objects: sources.objects.is_some(),
         };
-        plugins.resume(&folder);
-        plugins.follow(folder);
-        // On a task of its own: a look that is dropped half-way would forget what is known.
+        let host = plugins.host.clone();
+        let Sources {
+            watch,
+            files,
+            objects,
+        } = sources;
+        let mut files = files;
+        let mut by_objects = match objects {
+            Some(_) => unknown(),
+            None => Wanted::default(),
+        };
+        let wanted = Wanted::together(files.clone(), by_objects.clone());
+        plugins.resume(&wanted);
+        plugins.follow(wanted.clone());
+        // On tasks of their own: a look that is dropped half-way would forget what is known.
         let (send, mut folders) = mpsc::channel(1);
-        let watching = watch_on(watch, send);
-        let _watching = plugins.host.seams.spawn.task(watching);
+        let _watching = host.seams.spawn.task(watch_on(watch, send));
+        let (send, mut object_news) = mpsc::channel(1);
+        let (tell, told) = watch::channel(wanted);
+        let _published = objects.map(|objects| {
+            let follow = ObjectWatch::new(objects.clone(), host.seams.clock);
+            let (removals, watched) = (Removals::default(), objects.clone());
+            let (publisher, remover, said) = (host.clone(), host.clone(), removals.clone());
+            let publish = async move { publisher.publish_status(objects, told, said).await };
+            let remove = async move { remover.remove_plugins(watched, removals).await };
+            let spawn = &host.seams.spawn;
+            let follow = spawn.task(follow_on(follow, send));
+            (follow, spawn.task(publish), spawn.task(remove))
+        });
         let mut lost = None;
         while lost.is_none() {
             tokio::select! {
                 biased;
                 () = reached(phases, ShutdownPhase::Drain) => break,
                 end = plugins.ended() => lost = plugins.take_end(end),
-                folder = folders.recv() => match folder {
-                    Some(folder) => plugins.follow(folder),
+                news = folders.recv() => match news {
+                    Some(news) => files = news,
                     None => lost = Some("the watch of the config folder was lost".into()),
                 },
+                Some(news) = object_news.recv() => by_objects = news,
+            }
+            let wanted = Wanted::together(files.clone(), by_objects.clone());
+            if wanted != plugins.wanted {
+                tell.send_replace(wanted.clone());
+                plugins.follow(wanted);
             }
         }
         if lost.is_some() {
@@ -191,10 +249,20 @@ impl Host {
 }
 
 /// Hands on what the folder holds, forever.
-async fn watch_on(mut watch: FolderWatch, folders: mpsc::Sender<Folder>) {
+async fn watch_on(mut watch: FolderWatch, folders: mpsc::Sender<Wanted>) {
     loop {
         let folder = watch.next().await;
         if folders.send(folder).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Hands on what Plugin objects ask for, forever.
+async fn follow_on(mut watch: ObjectWatch, wanted: mpsc::Sender<Wanted>) {
+    loop {
+        let news = watch.next().await;
+        if wanted.send(news).await.is_err() {
             return;
         }
     }
@@ -211,30 +279,30 @@ fn why_host_ends(name: &str, ended: &Result<Ended, tokio::task::JoinError>) -> O
 
 impl Plugins {
     /// Starts what ran last from files that cannot be read now.
-    fn resume(&mut self, folder: &Folder) {
+    fn resume(&mut self, wanted: &Wanted) {
         let kept = self.host.last_good.as_ref().map(LastGood::plugins);
-        for (name, file) in kept.unwrap_or_default() {
-            match at_start(Presence::of(&name, &file, folder)) {
-                StartStep::Resume => self.start(name, file, None),
+        for (name, origin) in kept.unwrap_or_default() {
+            match at_start(Presence::of(&name, &origin, wanted)) {
+                StartStep::Resume => self.start(name, origin, None),
                 StartStep::Forget => self.forget(&name),
                 StartStep::Leave => {}
             }
         }
     }
 
-    /// Makes what runs follow what the folder holds.
-    fn follow(&mut self, folder: Folder) {
-        self.say_problems(&folder);
+    /// Makes what runs follow what is wanted.
+    fn follow(&mut self, wanted: Wanted) {
+        self.say_problems(&wanted);
         // What is gone stops before anything starts.
         for (name, hosted) in &mut self.hosted {
-            let presence = Presence::of(name, &hosted.file, &folder);
+            let presence = Presence::of(name, &hosted.origin, &wanted);
             if after_change(hosted.lifecycle, presence) == FolderStep::Stop {
                 hosted.lifecycle = Lifecycle::Stopping;
                 tracing::info!(plugin = name, "its document is gone: stopping");
                 advance(&hosted.phase, ShutdownPhase::Drain);
             }
         }
-        for candidate in &folder.plugins {
+        for candidate in &wanted.plugins {
             let hosted = self.hosted.get_mut(&candidate.document.name);
             let lifecycle = hosted.as_ref().map_or(Lifecycle::Absent, |it| it.lifecycle);
             let step = after_change(lifecycle, Presence::Asked);
@@ -244,17 +312,21 @@ impl Plugins {
                 (FolderStep::Update | FolderStep::Stop | FolderStep::Leave, _) => {}
             }
         }
-        if self.hosted.is_empty() && folder.problems.is_empty() {
+        if self.hosted.is_empty() && wanted.problems.is_empty() && !wanted.objects_unknown {
+            let or = match self.has_objects {
+                true => ", or create a Plugin object",
+                false => "",
+            };
             tracing::info!(
-                "there is no plugin yet: put a Plugin document (*.yaml) and its component into the config folder"
+                "there is no plugin yet: put a Plugin document (*.yaml) and its component into the config folder{or}"
             );
         }
-        self.folder = folder;
+        self.wanted = wanted;
     }
 
     /// Says what is wrong, and what has become right again, once.
-    fn say_problems(&mut self, folder: &Folder) {
-        let problems: Vec<String> = folder.problems.iter().map(ToString::to_string).collect();
+    fn say_problems(&mut self, wanted: &Wanted) {
+        let problems: Vec<String> = wanted.problems.iter().map(ToString::to_string).collect();
         for problem in problems
             .iter()
             .filter(|problem| !self.said.contains(problem))
@@ -267,11 +339,11 @@ impl Plugins {
 
     fn start_as(&mut self, candidate: &Candidate) {
         let document = &candidate.document;
-        let (name, file) = (document.name.clone(), document.file.clone());
-        self.start(name, file, Some(Arc::new(candidate.clone())));
+        let (name, origin) = (document.name.clone(), document.origin.clone());
+        self.start(name, origin, Some(Arc::new(candidate.clone())));
     }
 
-    fn start(&mut self, name: String, file: PathBuf, candidate: Option<Arc<Candidate>>) {
+    fn start(&mut self, name: String, origin: Origin, candidate: Option<Arc<Candidate>>) {
         let (asked, to_be) = watch::channel(candidate);
         let (phase, phases) = watch::channel(ShutdownPhase::Run);
         let (host, plugin) = (self.host.clone(), name.clone());
@@ -284,7 +356,7 @@ impl Plugins {
         self.tasks
             .push(Box::pin(async move { (named, task.await) }));
         let hosted = Hosted {
-            file,
+            origin,
             asked,
             phase,
             lifecycle: Lifecycle::Running,
@@ -307,10 +379,10 @@ impl Plugins {
             return Some(lost);
         }
         let hosted = hosted?;
-        let presence = Presence::of(&name, &hosted.file, &self.folder);
+        let presence = Presence::of(&name, &hosted.origin, &self.wanted);
         match after_end(hosted.lifecycle, presence) {
             EndStep::StartAgain => {
-                if let Some(candidate) = candidate(&name, &self.folder).cloned() {
+                if let Some(candidate) = candidate(&name, &self.wanted).cloned() {
                     self.start_as(&candidate);
                 }
             }

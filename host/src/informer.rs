@@ -12,6 +12,7 @@
 //! ```
 
 mod audit;
+mod bell;
 #[cfg(feature = "benchmarks")]
 pub(crate) mod benchmarks;
 mod reflector;
@@ -25,6 +26,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+pub use bell::bell;
 use parking_lot::Mutex;
 pub use shared::{EventHandler, InformerPhase, KnownVersion, Notification, Origin};
 pub use store::Change;
@@ -242,6 +244,11 @@ impl Subscription {
     /// Waits until the informer is that far.
     pub async fn reached(&self, phase: InformerPhase) {
         self.reach(|state| state.phase == phase).await;
+    }
+
+    /// Waits until the informer is not in that phase.
+    pub async fn left(&self, phase: InformerPhase) {
+        self.reach(|state| state.phase != phase).await;
     }
 
     async fn reach(&self, wanted: impl FnMut(&InformerState) -> bool) {

@@ -15,7 +15,7 @@
 //! controller, rbac  queue, workers, retries, finalizers; roles for the host
 //! metrics, needs, recording  counters; what a plugin needs and lacks; recorded passes
 //! plugin  components in sandboxes, and their calls
-//! source, view  plugins as files; the cluster as one plugin sees it
+//! registries, source, view  credentials of registries; what plugins are asked for; the cluster as one plugin sees it
 //! events, finalizers, informer, manifest  Kubernetes Events; finalizers of objects; shared watches and stores; Plugin documents
 //! connect, definitions, grants, lease, object  the connection to a cluster; definitions that plugins carry; what a plugin may do; leader election; stored objects
 //! api, telemetry  requests to the API server; log and traces
@@ -52,6 +52,7 @@ pub mod object;
 pub mod plugin;
 pub mod rbac;
 pub mod recording;
+pub mod registries;
 pub mod runtime;
 #[cfg(feature = "benchmarks")]
 pub mod scene;

@@ -31,7 +31,7 @@ pub use history::{Interval, STEP};
 pub(crate) use pass_metrics::PassMetrics;
 pub(crate) use plugin_metrics::Backlog;
 pub use plugin_metrics::{
-    NotRunning, PluginMetrics, PluginStage, QueueDepth, ReconciledKind, RunningVersion,
+    LoadStep, NotRunning, PluginMetrics, PluginStage, QueueDepth, ReconciledKind, RunningVersion,
 };
 
 use crate::api::Requests;

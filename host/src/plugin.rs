@@ -23,6 +23,7 @@ mod hints;
 pub mod http;
 pub mod import;
 mod imports;
+mod interfaces;
 mod limiter;
 mod load;
 pub mod native;
@@ -60,6 +61,7 @@ pub use description::{
 pub use engine::{SLICE, SLOTS};
 pub use hints::Hints;
 pub use http::{Answering, HttpAccess, HttpMeans, HttpRequests, ServerAddresses, StandIn};
+pub use interfaces::interfaces;
 pub use load::LoadError;
 pub(crate) use outcome::is_own_time;
 pub use outcome::{CallError, CallFailure, Called};

@@ -12,16 +12,17 @@ mod rules;
 use std::io::Write;
 
 use anyhow::{Context, anyhow, bail};
+use windlass_registry::Client;
 
 use crate::api::is_cluster_scoped;
 use crate::error::Chain;
 use crate::flags::ObjectFormat;
 use crate::grants::{Grant, block};
-use crate::manifest::{PluginDocument, line_of_grant};
+use crate::manifest::{ComponentSource, PluginDocument};
 use crate::needs::{CoverageQuery, PrimaryKind, Readiness, carried, closed_origins};
 use crate::plugin::{Describe, Description};
 use crate::seams::Seams;
-use crate::source::{Candidate, read_component, read_folder, unreadable};
+use crate::source::{Candidate, blame, read_component, read_folder, unreadable};
 use crate::text::clean;
 pub use flags::RbacFlags;
 use objects::{HostAccount, Printed};
@@ -45,14 +46,17 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
     }
     let problems = folder.problems.iter().map(ToString::to_string);
     let mut problems: Vec<String> = problems.collect();
-    let describe = Describe::new(flags.code_cache, threads, &seams)?;
+    let means = Means {
+        describe: Describe::new(flags.code_cache, threads, &seams)?,
+        registries: Client::new(flags.registries.settings(&seams)?),
+    };
     let account = HostAccount {
         namespace: flags.namespace,
         name: flags.service_account,
     };
     let mut printed = Vec::new();
     for candidate in &folder.plugins {
-        match roles(candidate, &describe, &account).await {
+        match roles(candidate, &means, &account).await {
             Ok((roles, notes)) => {
                 printed.extend(roles);
                 notes.iter().for_each(|note| eprintln!("warning: {note}"));
@@ -82,12 +86,12 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
 /// The roles of one plugin, and what it has to do without; otherwise what is wrong, with the file.
 async fn roles(
     candidate: &Candidate,
-    describe: &Describe,
+    means: &Means,
     account: &HostAccount,
 ) -> Result<(Vec<Printed>, Vec<String>), Vec<String>> {
     let plugin = &candidate.document;
-    let (name, file) = (&plugin.name, plugin.file.display().to_string());
-    let description = component(describe, plugin).await;
+    let (name, file) = (&plugin.name, plugin.origin.to_string());
+    let description = means.description(plugin).await;
     let description = description.map_err(|problem| vec![problem])?;
     let of_plugin = |problem: String| format!("{file}: plugin {name}: {problem}");
     let primaries = description.primaries.iter();
@@ -124,7 +128,7 @@ async fn roles(
     let found = primaries.map(|primary| primary::find(&description, primary, &plugin.grants));
     let found: Result<Vec<_>, _> = found.collect();
     let primaries = found.map_err(|problem| vec![of_plugin(problem)])?.concat();
-    let line = |index| line_of_grant(&candidate.text, name, index);
+    let line = |index| candidate.line_of_grant(index);
     let (refused, notes) = readiness.problems_told(line);
     if !refused.is_empty() {
         return Err(refused.into_iter().map(of_plugin).collect());
@@ -140,16 +144,41 @@ async fn roles(
     Ok((objects::roles(name, &file, rules, &powers, account), notes))
 }
 
-async fn component(describe: &Describe, plugin: &PluginDocument) -> Result<Description, String> {
-    let bytes = read_component(plugin)?;
-    let loading = describe.load(&plugin.name, &bytes, &plugin.config, plugin.limits);
-    let loaded = loading.await.map_err(|error| {
-        format!(
-            "{}: component {}: {}",
-            plugin.file.display(),
-            plugin.component.display(),
-            Chain(&error)
-        )
-    })?;
-    Ok(loaded.description)
+/// What a component is read and described by.
+struct Means {
+    describe: Describe,
+    registries: Client,
+}
+
+impl Means {
+    /// What the component of `plugin` says of itself.
+    async fn description(&self, plugin: &PluginDocument) -> Result<Description, String> {
+        let bytes = match &plugin.source {
+            ComponentSource::File(_) => read_component(plugin)?,
+            ComponentSource::Oci(oci) => {
+                let pulled = self.registries.pull(&oci.reference).await;
+                pulled
+                    .map_err(|error| blame(plugin, &error.to_string()))?
+                    .component
+            }
+            ComponentSource::ConfigMap(_) => {
+                return Err(blame(
+                    plugin,
+                    "this command speaks to no cluster: name the component's file in a copy of the document, with spec.source.file",
+                ));
+            }
+        };
+        let loading = self
+            .describe
+            .load(&plugin.name, &bytes, &plugin.config, plugin.limits);
+        let loaded = loading.await.map_err(|error| {
+            format!(
+                "{}: component {}: {}",
+                plugin.origin,
+                plugin.source,
+                Chain(&error)
+            )
+        })?;
+        Ok(loaded.description)
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use windlass_code_cache::CodeCache;
 
 use crate::admin::{self, Ports};
@@ -16,7 +16,7 @@ use crate::connect::connect;
 use crate::controller::{Archive, ControllerHandles};
 use crate::crashes::Crashes;
 use crate::events::Recorder;
-use crate::hosting::{Host, LastGood, Quarantine};
+use crate::hosting::{Host, LastGood, Quarantine, Sources};
 use crate::informer::{Informers, Settings};
 use crate::lease::Times;
 use crate::metrics::Metrics;
@@ -24,18 +24,24 @@ use crate::plugin::{HttpMeans, Sandboxes, ServerAddresses, code_cache, sandboxes
 use crate::recording::FailureRecorder;
 use crate::seams::{Seams, Task};
 use crate::shutdown;
-use crate::source::{FolderWatch, unreadable};
+use crate::source::{FolderWatch, PluginObjects, Wanted, unreadable};
 use crate::status::StatusCollector;
 use crate::why::Finder;
 pub use flags::RunFlags;
 
-/// Runs every plugin of the config folder until a signal comes.
+/// Runs every plugin of the config folder, and of Plugin objects, until a signal comes.
 ///
 /// # Errors
 /// The host cannot start, or has lost a lease.
 pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow::Result<()> {
-    let (watch, folder) = FolderWatch::start(&flags.config, &seams)
-        .map_err(|error| anyhow!(unreadable(&flags.config, &error)))?;
+    let (watch, files) = match &flags.config {
+        Some(config) => FolderWatch::start(config, &seams)
+            .map_err(|error| anyhow!(unreadable(config, &error)))?,
+        None if flags.plugin_objects => (FolderWatch::nothing(), Wanted::default()),
+        None => bail!(
+            "name a folder with Plugin documents with --config, or watch Plugin objects with --plugin-objects"
+        ),
+    };
     let times = flags.leases.times().map_err(anyhow::Error::msg)?;
     let cache = code_cache(flags.code_cache.clone())?;
     let last_good = flags.state_dir.as_deref().map(LastGood::open).transpose();
@@ -73,13 +79,25 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
         grace: flags.graceful_shutdown_timeout,
         failures,
         http: Some(HttpMeans::new(&seams, Arc::new(servers), BTreeMap::new())),
+        registries: Some(flags.registries.settings(&seams)?),
     };
     let wired = wire(means, &seams);
     wired.host.events.limit(flags.shares.events());
     let _served = admin::serve(ports, wired.finder, wired.board, &seams).await?;
     let (phase, phases, _signals) =
         shutdown::listen(&seams).context("cannot listen for signals")?;
-    wired.host.run(watch, folder, &phase, &phases).await?;
+    let host = wired.host;
+    let objects = flags.plugin_objects.then(|| {
+        // What is kept of them is the host's own.
+        let account = host.sandboxes.accounts().of("");
+        PluginObjects::watch(&host.informers, flags.plugin_selector.clone(), &account)
+    });
+    let sources = Sources {
+        watch,
+        files,
+        objects,
+    };
+    host.run(sources, &phase, &phases).await?;
     tracing::info!("stopped");
     Ok(())
 }
@@ -108,6 +126,8 @@ pub struct HostDependencies {
     pub failures: Option<FailureRecorder>,
     /// What plugins send HTTP requests by; nothing if they cannot.
     pub http: Option<HttpMeans>,
+    /// How components are fetched from registries; none are without it.
+    pub registries: Option<windlass_registry::Settings>,
 }
 
 /// A host, and who can be asked about it.
@@ -135,6 +155,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         grace,
         failures,
         http,
+        registries,
     } = means;
     let metrics = Metrics::new(api.requests());
     let (handles, records) = (ControllerHandles::default(), Archive::default());
@@ -167,6 +188,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         handles,
         failures,
         http,
+        registries,
         seams: seams.clone(),
         api,
         events,

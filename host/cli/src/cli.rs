@@ -67,6 +67,7 @@ async fn done(command: Command, threads: usize, seams: Seams) -> anyhow::Result<
         Command::Build(flags) => project::build(flags, threads, seams).await,
         Command::Grants(flags) => project::grants(flags, threads, seams).await,
         Command::Manifest(flags) => project::manifest(flags, threads, seams).await,
+        Command::Push(flags) => project::push(flags, threads, seams).await,
         Command::Inspect(flags) => inspect::print(flags, threads, seams).await,
         Command::Completion(_) => Ok(()),
     }

@@ -45,7 +45,7 @@ use windlass_host::admin::folder::{self, PortFile};
 use windlass_host::admin::{self, BindAddress, Ports};
 use windlass_host::connect::ClusterFlags;
 use windlass_host::connect::connect;
-use windlass_host::hosting::Quarantine;
+use windlass_host::hosting::{Quarantine, Sources};
 use windlass_host::lease::Times;
 use windlass_host::plugin::{HttpMeans, ServerAddresses, code_cache, sandboxes};
 use windlass_host::recording::FailureRecorder;
@@ -53,7 +53,7 @@ use windlass_host::runtime::{HostDependencies, Wired, identity, wire};
 use windlass_host::screen::Tone;
 use windlass_host::seams::{Seams, Task, time_zone};
 use windlass_host::shutdown::{self, Phases, ShutdownPhase, advance, reached};
-use windlass_host::source::{Folder, FolderWatch};
+use windlass_host::source::{FolderWatch, Wanted};
 
 pub use flags::{DevFlags, RenderFlags};
 pub use render::render;
@@ -105,6 +105,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         grace: GRACE,
         failures,
         http: Some(HttpMeans::new(&seams, Arc::new(servers), local)),
+        registries: None,
     };
     let wired = wire(means, &seams);
     let ports = Ports {
@@ -197,7 +198,7 @@ fn embedded(
 
 fn run_host(
     wired: &Wired,
-    folders: mpsc::Receiver<Folder>,
+    folders: mpsc::Receiver<Wanted>,
     phase: &watch::Sender<ShutdownPhase>,
     phases: &Phases,
     seams: &Seams,
@@ -205,6 +206,7 @@ fn run_host(
     let (host, phase, phases) = (wired.host.clone(), phase.clone(), phases.clone());
     seams.spawn.task(async move {
         let watch = FolderWatch::by_hand(folders);
-        host.run(watch, Folder::default(), &phase, &phases).await
+        host.run(Sources::folder(watch, Wanted::default()), &phase, &phases)
+            .await
     })
 }

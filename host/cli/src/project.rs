@@ -6,6 +6,7 @@
 //! - Nothing in a project is generated and then edited, so there is nothing to upgrade: the SDK is put
 //!   beside it, as new as this program.
 
+mod artifact;
 pub(crate) mod component;
 mod definitions;
 mod doctor;
@@ -15,6 +16,7 @@ mod manifest;
 mod missing;
 pub(crate) mod objects;
 pub(crate) mod owners;
+mod push;
 mod scaffold;
 mod sdk;
 mod toolchain;
@@ -25,14 +27,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use windlass_host::manifest::{Build, PluginDocument};
+use windlass_host::manifest::{Build, Origin, PluginDocument};
 use windlass_host::source::text_of;
 
 pub use doctor::doctor;
-pub use flags::{BuildFlags, DoctorFlags, GrantsFlags, Language, ManifestFlags, NewFlags};
+pub use flags::{
+    BuildFlags, DoctorFlags, GrantsFlags, Language, ManifestFlags, NewFlags, PushFlags,
+};
 pub use make::{Failed, Made, Maker, build};
 pub use manifest::manifest;
 pub use missing::{grants, grants_command};
+pub use push::push;
 pub use scaffold::{group_name, kind_name, new, plugin_name};
 
 /// The document of a project.
@@ -47,6 +52,7 @@ pub struct Project {
     pub document: PluginDocument,
     /// Its text.
     pub text: String,
+    output: PathBuf,
 }
 
 impl Project {
@@ -66,14 +72,26 @@ impl Project {
                 return Err(error).with_context(|| format!("cannot read {}", path.display()));
             }
         };
-        let mut documents = windlass_host::manifest::parse(&path, &text)?.into_iter();
+        let mut documents =
+            windlass_host::manifest::parse(&Origin::File(path.clone()), &text)?.into_iter();
         let (Some(document), None) = (documents.next(), documents.next()) else {
             bail!("{}: a project has exactly one Plugin", path.display());
+        };
+        let output = document.build.as_ref().and_then(|it| it.output.as_ref());
+        let output = output.map(|output| within(folder, output));
+        let component = document.source.file().map(Path::to_owned);
+        let Some(output) = output.or(component) else {
+            bail!(
+                "{}: {}: a project's component is a file: name one with spec.source.file, or with spec.build.output",
+                path.display(),
+                document.source.field()
+            );
         };
         Ok(Self {
             folder: folder.to_owned(),
             document,
             text,
+            output,
         })
     }
 
@@ -84,10 +102,12 @@ impl Project {
 
     /// Where its component is once it is made.
     pub fn output(&self) -> PathBuf {
-        match self.how().and_then(|build| build.output.as_ref()) {
-            Some(output) => within(&self.folder, output),
-            None => self.document.component.clone(),
-        }
+        self.output.clone()
+    }
+
+    /// The file of its document.
+    pub fn file(&self) -> PathBuf {
+        within(&self.folder, Path::new(DOCUMENT))
     }
 }
 

@@ -25,7 +25,7 @@ use decisions::{Decisions, difference};
 use windlass_host::digest::digest;
 use windlass_host::error::Chain;
 use windlass_host::flags::OutputFormat;
-use windlass_host::manifest;
+use windlass_host::manifest::{self, Origin};
 use windlass_host::object::ObjectRef;
 use windlass_host::plugin::transcript::Player;
 use windlass_host::plugin::{Describe, Plugin, Request};
@@ -167,7 +167,7 @@ async fn component(
 /// The configuration that a document holds.
 fn config_of(file: &Path) -> anyhow::Result<String> {
     let text = text_of(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let mut documents = manifest::parse(file, &text)?.into_iter();
+    let mut documents = manifest::parse(&Origin::File(file.to_owned()), &text)?.into_iter();
     match (documents.next(), documents.next()) {
         (Some(document), None) => Ok(document.config),
         _ => bail!(

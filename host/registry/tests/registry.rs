@@ -1,9 +1,5 @@
 //! Pulls from Debian's docker-registry and pushes to it, with a folder of its own on 127.0.0.1.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(
     clippy::disallowed_methods,
     reason = "a test is its own clock and starts its own servers"
@@ -13,108 +9,30 @@
 mod world;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, ErrorKind};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 
 use bytes::Bytes;
-use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
+use windlass_controlplane::Registry;
 use windlass_registry::*;
 use world::{artifact, kind, local, parse, settings};
 
-/// `ada` with the password `s3cret`, in bcrypt.
-const HTPASSWD: &str = "ada:$2y$05$abcdefghijklmnopqrstuuLK7U1u6pVRmL7L1BBM2aS35PSZnDXlK\n";
-
-/// A running registry.
-struct Registry {
-    host: String,
-    child: Child,
-    folder: TempDir,
-}
-
-impl Drop for Registry {
-    fn drop(&mut self) {
-        let _gone = self.child.kill();
-        let _gone = self.child.wait();
-    }
-}
-
-impl Registry {
-    /// Starts one. `more` is the rest of its configuration.
-    fn start(more: impl FnOnce(&Path) -> String) -> Self {
-        let folder = TempDir::new().unwrap();
-        let path = folder.path();
-        let config = format!(
-            "version: 0.1\nlog: {{level: info, accesslog: {{disabled: true}}}}\nstorage: {{filesystem: {{rootdirectory: {}/data}}}}\n{}",
-            path.display(),
-            more(path)
-        );
-        fs::write(path.join("config.yml"), config).unwrap();
-        let child = Command::new("docker-registry")
-            .arg("serve")
-            .arg(path.join("config.yml"))
-            .env_clear()
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn();
-        let mut child = child.unwrap_or_else(|error| match error.kind() {
-            ErrorKind::NotFound => {
-                panic!("docker-registry is missing: run `apt-get install docker-registry`")
-            }
-            _ => panic!("docker-registry does not start: {error}"),
-        });
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let port = lines.by_ref().find_map(|line| {
-            let line = line.unwrap();
-            let (_, rest) = line.split_once("listening on 127.0.0.1:")?;
-            let digits = rest.chars().take_while(char::is_ascii_digit);
-            Some(digits.collect::<String>())
-        });
-        let port = port.unwrap_or_else(|| panic!("docker-registry ends without listening"));
-        // It would stop if nobody read its log.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self {
-            host: format!("127.0.0.1:{port}"),
-            child,
-            folder,
-        }
-    }
-
-    fn plain() -> Self {
-        Self::start(|_| "http: {addr: '127.0.0.1:0'}\n".to_owned())
-    }
-
-    fn reference(&self, rest: &str) -> Reference {
-        parse(&format!("{}/{rest}", self.host))
-    }
-
-    /// Replaces the bytes of a blob on the disk.
-    fn forge(&self, digest: Digest, bytes: &[u8]) {
-        let hex = digest.hex();
-        let blobs = self
-            .folder
-            .path()
-            .join("data/docker/registry/v2/blobs/sha256");
-        let path = blobs.join(hex.split_at(2).0).join(&hex).join("data");
-        assert!(path.exists(), "{}", path.display());
-        fs::write(path, bytes).unwrap();
-    }
+/// A reference to something in `registry`.
+fn at(registry: &Registry, rest: &str) -> Reference {
+    parse(&format!("{}/{rest}", registry.host()))
 }
 
 #[tokio::test]
 async fn what_is_pushed_is_pulled_by_tag_and_by_digest() {
-    let registry = Registry::plain();
-    let client = Client::new(local(settings(), &registry.host));
-    let tag = registry.reference("ada/greeter:0.1.0");
+    let registry = Registry::plain().unwrap();
+    let client = Client::new(local(settings(), registry.host()));
+    let tag = at(&registry, "ada/greeter:0.1.0");
     let digest = client.push(&tag, &artifact("one")).await.unwrap();
     assert_eq!(client.push(&tag, &artifact("one")).await.unwrap(), digest);
     assert_eq!(client.resolve(&tag).await.unwrap(), digest);
     for reference in [
         &tag,
         &tag.at(digest),
-        &registry.reference(&format!("ada/greeter@{digest}")),
+        &at(&registry, &format!("ada/greeter@{digest}")),
     ] {
         let pulled = client.pull(reference).await.unwrap();
         assert_eq!(pulled.digest, digest);
@@ -132,7 +50,7 @@ async fn what_is_pushed_is_pulled_by_tag_and_by_digest() {
     let pulled = client.pull(&tag.at(digest)).await.unwrap();
     assert_eq!(pulled.component, artifact("one").component);
     // A manifest is pushed by its own digest, and by no other.
-    let pinned = registry.reference(&format!("ada/pinned@{digest}"));
+    let pinned = at(&registry, &format!("ada/pinned@{digest}"));
     assert_eq!(
         client.push(&pinned, &artifact("one")).await.unwrap(),
         digest
@@ -143,16 +61,16 @@ async fn what_is_pushed_is_pulled_by_tag_and_by_digest() {
 
 #[tokio::test]
 async fn what_is_not_there_is_not_found() {
-    let registry = Registry::plain();
-    let client = Client::new(local(settings(), &registry.host));
-    let tag = registry.reference("ada/greeter:1");
+    let registry = Registry::plain().unwrap();
+    let client = Client::new(local(settings(), registry.host()));
+    let tag = at(&registry, "ada/greeter:1");
     let digest = client.push(&tag, &artifact("one")).await.unwrap();
     let missing = Digest::of(b"missing");
     for reference in [
-        registry.reference("ada/nothing:1"),
-        registry.reference("ada/greeter:2"),
+        at(&registry, "ada/nothing:1"),
+        at(&registry, "ada/greeter:2"),
         tag.at(missing),
-        registry.reference(&format!("ada/nothing@{digest}")),
+        at(&registry, &format!("ada/nothing@{digest}")),
     ] {
         let error = client.pull(&reference).await.unwrap_err();
         assert_eq!(kind(&error), "NotFound", "{error}");
@@ -165,27 +83,31 @@ async fn what_is_not_there_is_not_found() {
 
 #[tokio::test]
 async fn what_was_changed_on_the_disk_is_refused() {
-    let registry = Registry::plain();
-    let client = Client::new(local(settings(), &registry.host));
-    let tag = registry.reference("ada/greeter:1");
+    let registry = Registry::plain().unwrap();
+    let client = Client::new(local(settings(), registry.host()));
+    let tag = at(&registry, "ada/greeter:1");
     client.push(&tag, &artifact("one")).await.unwrap();
     let pulled = client.pull(&tag).await.unwrap();
     let mut forged = pulled.component.clone();
     forged.reverse();
-    registry.forge(Digest::of(&pulled.component), &forged);
+    registry
+        .forge(&Digest::of(&pulled.component).hex(), &forged)
+        .unwrap();
     let error = client.pull(&tag).await.unwrap_err();
     assert_eq!(kind(&error), "Refused", "{error}");
     forged.push(0);
-    registry.forge(Digest::of(&pulled.component), &forged);
+    registry
+        .forge(&Digest::of(&pulled.component).hex(), &forged)
+        .unwrap();
     let error = client.pull(&tag).await.unwrap_err();
     assert_eq!(kind(&error), "Refused", "{error}");
 }
 
 #[tokio::test]
 async fn a_large_component_comes_back_whole() {
-    let registry = Registry::plain();
-    let client = Client::new(local(settings(), &registry.host));
-    let tag = registry.reference("ada/large:1");
+    let registry = Registry::plain().unwrap();
+    let client = Client::new(local(settings(), registry.host()));
+    let tag = at(&registry, "ada/large:1");
     let mut large = artifact("large");
     let bytes = (0..LARGEST_LAYER).map(|at| (at % 251) as u8);
     large.component = Bytes::from_iter(bytes);
@@ -195,8 +117,8 @@ async fn a_large_component_comes_back_whole() {
 
 #[tokio::test]
 async fn a_folder_and_a_registry_hold_the_same() {
-    let registry = Registry::plain();
-    let client = Client::new(local(settings(), &registry.host));
+    let registry = Registry::plain().unwrap();
+    let client = Client::new(local(settings(), registry.host()));
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("layout");
     let layout = |rest: &str| parse(&format!("oci:{}{rest}", path.display()));
@@ -204,7 +126,7 @@ async fn a_folder_and_a_registry_hold_the_same() {
     assert_eq!(kind(&error), "NotFound", "{error}");
 
     let digest = client.push(&layout(":1"), &artifact("one")).await.unwrap();
-    let tag = registry.reference("ada/greeter:1");
+    let tag = at(&registry, "ada/greeter:1");
     assert_eq!(client.push(&tag, &artifact("one")).await.unwrap(), digest);
     let there = client.pull(&tag).await.unwrap();
     for rest in ["", ":1", &format!("@{digest}")] {
@@ -255,18 +177,12 @@ async fn a_folder_and_a_registry_hold_the_same() {
 
 #[tokio::test]
 async fn a_registry_with_users_wants_the_right_one() {
-    let registry = Registry::start(|path| {
-        let file = path.join("htpasswd");
-        fs::write(&file, HTPASSWD).unwrap();
-        format!(
-            "http: {{addr: '127.0.0.1:0'}}\nauth: {{htpasswd: {{realm: test, path: {}}}}}\n",
-            file.display()
-        )
-    });
-    let tag = registry.reference("ada/greeter:1");
+    let registry = Registry::with_user().unwrap();
+    let tag = at(&registry, "ada/greeter:1");
     let client = |config: &str| {
-        let mut settings = local(settings(), &registry.host);
-        settings.credentials = DockerConfig::read(&config.replace("HOST", &registry.host)).unwrap();
+        let mut settings = local(settings(), registry.host());
+        settings.credentials =
+            DockerConfig::read(&config.replace("HOST", registry.host())).unwrap();
         Client::new(settings)
     };
     let good = client(r#"{"auths": {"HOST": {"auth": "YWRhOnMzY3JldA=="}}}"#);
@@ -303,18 +219,9 @@ async fn a_registry_with_users_wants_the_right_one() {
 
 #[tokio::test]
 async fn a_host_has_an_authority_of_its_own() {
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
-    let certificate = params.self_signed(&key).unwrap().pem();
-    let registry = Registry::start(|path| {
-        fs::write(path.join("tls.crt"), &certificate).unwrap();
-        fs::write(path.join("tls.key"), key.serialize_pem()).unwrap();
-        let path = path.display();
-        format!(
-            "http: {{addr: '127.0.0.1:0', tls: {{certificate: {path}/tls.crt, key: {path}/tls.key}}}}\n"
-        )
-    });
-    let tag = registry.reference("ada/greeter:1");
+    let registry = Registry::secure().unwrap();
+    let certificate = fs::read_to_string(registry.folder().join("tls.crt")).unwrap();
+    let tag = at(&registry, "ada/greeter:1");
     let client = |ca: Option<&str>, allow_local: bool| {
         let mut settings = settings();
         let host = HostSettings {
@@ -322,7 +229,7 @@ async fn a_host_has_an_authority_of_its_own() {
             ca: ca.map(|pem| pem.as_bytes().to_vec()),
             ..HostSettings::default()
         };
-        settings.hosts.insert(registry.host.clone(), host);
+        settings.hosts.insert(registry.host().to_owned(), host);
         Client::new(settings)
     };
     let good = client(Some(&certificate), true);
@@ -333,7 +240,7 @@ async fn a_host_has_an_authority_of_its_own() {
         (client(None, true), "Unavailable"),
         (client(Some("no certificate"), true), "Invalid"),
         (client(Some(&certificate), false), "Unreachable"),
-        (Client::new(local(settings(), &registry.host)), "Refused"),
+        (Client::new(local(settings(), registry.host())), "Refused"),
     ] {
         let error = client.pull(&tag).await.unwrap_err();
         assert_eq!(kind(&error), want, "{error}");

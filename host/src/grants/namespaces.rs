@@ -46,6 +46,18 @@ impl<'de> Deserialize<'de> for Namespaces {
     }
 }
 
+#[cfg(test)]
+impl schemars::JsonSchema for Namespaces {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Namespaces".into()
+    }
+
+    /// A word or a list: no type covers both.
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "x-kubernetes-preserve-unknown-fields": true })
+    }
+}
+
 impl Namespaces {
     pub(super) fn cover(&self, namespace: Option<&str>, home: Option<&str>) -> bool {
         match self {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::fetch::Fetcher;
 use super::quarantine::Stopped;
 use super::refusal::Refusal;
 use super::rollout::{AdmissionEvent, AdmissionStep, Runs, admission_step};
@@ -60,6 +61,7 @@ struct Admissions<'a> {
     /// Which refusal was told last, and of what: a version that has changed is told of even if it changed nothing.
     said: LogOnce<(Option<Arc<Candidate>>, String)>,
     quarantine: (watch::Receiver<()>, watch::Receiver<()>),
+    fetcher: Fetcher,
 }
 
 impl Host {
@@ -79,6 +81,7 @@ impl Host {
             stopped: Stopped::new(),
             said: LogOnce::default(),
             quarantine: self.quarantine.news(),
+            fetcher: Fetcher::default(),
         };
         Box::pin(self.exchange_crashes(name, &asked)).await;
         loop {
@@ -90,10 +93,14 @@ impl Host {
             if step == AdmissionStep::Stop {
                 continue;
             }
-            let refused = Box::pin(all.act(step, candidate, outcome)).await;
+            let refused = Box::pin(all.act(step, candidate.clone(), outcome)).await;
             let (current, quarantine) = (all.current.as_ref(), &mut all.quarantine);
-            self.wait_for_news(&mut asked, current, refused.as_ref(), quarantine)
-                .await;
+            let waits = self.wait_for_news(&mut asked, current, refused.as_ref(), quarantine);
+            tokio::select! {
+                biased;
+                () = waits => {}
+                () = all.fetcher.news(self, candidate.as_deref()) => {}
+            }
         }
     }
 
@@ -172,7 +179,14 @@ impl Admissions<'_> {
         }
         // What runs may have to stop while the candidate is compiled, also what was resumed just now.
         let current = self.current.as_ref();
-        let next = host.next(candidate, current, &self.stopped);
+        let (fetcher, stopped) = (&mut self.fetcher, &self.stopped);
+        let next = async {
+            let fetched = match candidate {
+                Some(candidate) => Some(Box::pin(host.fetch(fetcher, candidate)).await?),
+                None => None,
+            };
+            host.next(fetched, current, stopped).await
+        };
         let stops = host.stops(current, &mut self.quarantine);
         let next = tokio::select! {
             biased;

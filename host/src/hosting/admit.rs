@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::admissions::Admitted;
+use super::fetch::Fetched;
 use super::last_good::KeptError;
 use super::quarantine::Stopped;
 use super::refusal::{Refusal, RefusalReason};
@@ -20,31 +21,32 @@ use crate::hosting::carriers;
 use crate::manifest::DefinitionPolicy;
 use crate::needs::carried;
 use crate::plugin::PrimaryWatch;
-use crate::source::Candidate;
+use crate::source::{Candidate, Component, blame};
 
 impl Host {
-    /// What is to take the place of `current` now that `candidate` is asked for, if it is another version.
+    /// What is to take the place of `current` now that `fetched` is asked for, if it is another version.
     pub(super) async fn next(
         &self,
-        candidate: Option<Arc<Candidate>>,
+        fetched: Option<Fetched>,
         current: Option<&Arc<Version>>,
         stopped: &Stopped,
     ) -> Result<Option<Admitted>, Refusal> {
-        let refusal = candidate.as_ref().and_then(|candidate| {
+        let candidate = fetched.as_ref().map(|fetched| &fetched.candidate);
+        let refusal = candidate.and_then(|candidate| {
             let stopped = stopped.iter().find(|(it, _)| it == candidate);
             stopped.map(|(_, refusal)| refusal)
         });
         let is_current = |asked: &Candidate| current.is_some_and(|it| *it.candidate == *asked);
-        let proposal = match (&candidate, refusal) {
+        let proposal = match (candidate, refusal) {
             (None, _) => Proposal::Nothing,
             (Some(candidate), _) if is_current(candidate) => Proposal::Current,
             (Some(_), Some(refusal)) => Proposal::Stopped(refusal.retry),
             (Some(_), None) => Proposal::New,
         };
-        match (admission(proposal), candidate, refusal) {
+        match (admission(proposal), fetched, refusal) {
             (Admission::RefuseAgain, _, Some(refusal)) => Err(refusal.clone()),
-            (Admission::RefuseAgain | Admission::Check, Some(candidate), _) => {
-                self.admit_asked(&candidate, current).await.map(Some)
+            (Admission::RefuseAgain | Admission::Check, Some(fetched), _) => {
+                self.admit_asked(fetched, current).await.map(Some)
             }
             (Admission::Keep, _, _) | (_, None, _) => Ok(None),
         }
@@ -53,15 +55,26 @@ impl Host {
     /// Admits what somebody asks for; answers also its component.
     async fn admit_asked(
         &self,
-        candidate: &Arc<Candidate>,
+        Fetched { candidate, bytes }: Fetched,
         current: Option<&Arc<Version>>,
     ) -> Result<Admitted, Refusal> {
-        let asked = candidate.component.clone();
-        let asked = asked.map_err(RefusalReason::Unreadable)?;
-        let read = candidate.read_component();
+        let asked = match &candidate.component {
+            Component::Known(digest) => *digest,
+            Component::Unreadable(why) => {
+                return Err(RefusalReason::Unreadable(why.clone()).into());
+            }
+            Component::Remote => {
+                let why = blame(&candidate.document, "was not fetched");
+                return Err(RefusalReason::Unreadable(why).into());
+            }
+        };
+        let read = match bytes {
+            Some(bytes) => Some(bytes),
+            None => self.read_again(&candidate).await?,
+        };
         // What was judged whole is what is run.
-        let bytes = read.ok().filter(|bytes| digest(bytes) == asked);
-        let bytes = bytes.ok_or_else(|| RefusalReason::ChangedWhileRead(place(candidate)))?;
+        let bytes = read.filter(|bytes| digest(bytes) == asked);
+        let bytes = bytes.ok_or_else(|| RefusalReason::ChangedWhileRead(place(&candidate)))?;
         let version = self.admit_component(candidate.clone(), &bytes).await?;
         for check in checks(Runs::of(current)) {
             match (check, current) {
@@ -76,7 +89,7 @@ impl Host {
                 }
             }
         }
-        Ok((version, bytes.into_owned()))
+        Ok((version, bytes))
     }
 
     /// The last good version of an earlier run, unless it is what is asked for anyway. It is lost when
@@ -191,9 +204,9 @@ impl Host {
         })?;
         let (name, description) = (&document.name, &plugin.description);
         carried(description, document.crds, &document.grants).map_err(|why| {
-            let file = document.file.display();
+            let origin = &document.origin;
             RefusalReason::NotGranted(format!(
-                "{file}: plugin {name} is not started, since it {why}"
+                "{origin}: plugin {name} is not started, since it {why}"
             ))
         })?;
         if document.crds == DefinitionPolicy::Ignore {
@@ -293,7 +306,7 @@ impl Host {
         if left == 0 {
             return Ok(());
         }
-        let file = version.candidate.document.file.display();
+        let origin = &version.candidate.document.origin;
         let change = if changes {
             "names another finalizer".to_owned()
         } else {
@@ -304,7 +317,7 @@ impl Host {
             None => String::new(),
         };
         Err(RefusalReason::LeavesFinalizers(format!(
-            "{file}: the new version {change}, while {left} {resource} carry the plugin's finalizer {finalizer}: nobody would finalize them. Delete them first; or take the plugin out of the folder, run `windlass release {name}{flag}`, and put it in again"
+            "{origin}: the new version {change}, while {left} {resource} carry the plugin's finalizer {finalizer}: nobody would finalize them. Delete them first; or remove the plugin, run `windlass release {name}{flag}`, and install it again"
         ))
         .into())
     }
@@ -320,7 +333,7 @@ impl Host {
             reached = "tested",
             "loading"
         );
-        let file = version.candidate.document.file.display().to_string();
+        let file = version.candidate.document.origin.to_string();
         match tested.verdict(file, account.was_short_since(before)) {
             Some(reason) => Err(reason.into()),
             None => Ok(()),
@@ -331,6 +344,6 @@ impl Host {
 /// The document of `candidate`, and its component.
 fn place(candidate: &Candidate) -> String {
     let document = &candidate.document;
-    let (file, component) = (document.file.display(), document.component.display());
-    format!("{file}: component {component}")
+    let (origin, source) = (&document.origin, &document.source);
+    format!("{origin}: component {source}")
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! DIR/plugins/greeter/<document digest>-<component digest>/plugin.yaml   the file that holds the document
-//!                                                          component.wasm, file (where it lay)
+//!                                                          component.wasm, file (where it lay) or object (its name)
 //! DIR/plugins/greeter/last-good -> <document digest>-<component digest>
 //! DIR/plugins/greeter/previous -> the last one of another component, if there was one
 //! ```
@@ -10,6 +10,7 @@
 //!   host killed at any moment leaves a whole version behind.
 //! - What does not have the digests that its name says is not run.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,13 +20,15 @@ use std::sync::Arc;
 use windlass_code_cache::{CacheError, private_folder};
 
 use crate::digest::{Digest, digest};
-use crate::manifest::{self, ManifestError};
-use crate::source::Candidate;
+use crate::manifest::{self, ManifestError, Origin};
+use crate::source::{Candidate, Component};
 
 const LINK: &str = "last-good";
 const PREVIOUS: &str = "previous";
 const DOCUMENT: &str = "plugin.yaml";
 const COMPONENT: &str = "component.wasm";
+const FILE: &str = "file";
+const OBJECT: &str = "object";
 
 /// Why a version that was kept cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -77,8 +80,8 @@ impl LastGood {
     /// It cannot be written; the version before it is still kept.
     pub fn keep(&self, candidate: &Candidate, component: &[u8]) -> io::Result<()> {
         let plugin = self.folder.join(&candidate.document.name);
-        let file = candidate.document.file.to_string_lossy();
-        let name = version_name(&file, &candidate.text, component);
+        let (place, at) = place(&candidate.document.origin);
+        let name = version_name((place, &at), &candidate.text, component);
         let version = plugin.join(&name);
         if !version.is_dir() {
             let draft = plugin.join(format!("{name}.draft"));
@@ -87,7 +90,7 @@ impl LastGood {
             fs::create_dir_all(&draft)?;
             write(&draft.join(DOCUMENT), candidate.text.as_bytes())?;
             write(&draft.join(COMPONENT), component)?;
-            write(&draft.join("file"), file.as_bytes())?;
+            write(&draft.join(place), at.as_bytes())?;
             fs::rename(&draft, &version)?;
         }
         tracing::debug!(
@@ -114,14 +117,14 @@ impl LastGood {
         Ok(())
     }
 
-    /// The names of all plugins that have a last good version, with the files of their documents.
-    pub fn plugins(&self) -> Vec<(String, PathBuf)> {
+    /// The names of all plugins that have a last good version, with the origins of their documents.
+    pub fn plugins(&self) -> Vec<(String, Origin)> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut plugins: Vec<(String, PathBuf)> = names
+        let mut plugins: Vec<(String, Origin)> = names
             .filter_map(|name| {
-                let file = self.folder.join(&name).join(LINK).join("file");
-                Some((name, fs::read_to_string(file).ok()?.into()))
+                let origin = origin(&self.folder.join(&name).join(LINK)).ok()?;
+                Some((name, origin))
             })
             .collect();
         plugins.sort();
@@ -169,11 +172,12 @@ impl LastGood {
         };
         let component = read(COMPONENT)?;
         let text = String::from_utf8_lossy(&read(DOCUMENT)?).into_owned();
-        let file = String::from_utf8_lossy(&read("file")?).into_owned();
-        if Path::new(&version_name(&file, &text, &component)) != name {
+        let origin = origin(&link)?;
+        let (kind, at) = place(&origin);
+        if Path::new(&version_name((kind, &at), &text, &component)) != name {
             return Err(KeptError::Changed(link));
         }
-        let documents = manifest::parse(Path::new(&file), &text)?;
+        let documents = manifest::parse(&origin, &text)?;
         let document = documents
             .into_iter()
             .find(|document| document.name == plugin);
@@ -181,7 +185,11 @@ impl LastGood {
             let plugin = plugin.to_owned();
             return Err(KeptError::NoDocument { at: link, plugin });
         };
-        let candidate = Candidate::of_files(document, Arc::from(text), Ok(digest(&component)));
+        let candidate = Candidate::listed(
+            document,
+            Arc::from(text),
+            Component::Known(digest(&component)),
+        );
         Ok(Some((candidate, component)))
     }
 
@@ -211,8 +219,32 @@ fn point(folder: &Path, name: &str, target: &Path) -> io::Result<()> {
     fs::rename(&draft, folder.join(name))
 }
 
-fn version_name(file: &str, text: &str, component: &[u8]) -> String {
-    let document = format!("{file}\0{text}");
+/// The file that says where a document stood, and what it says.
+fn place(origin: &Origin) -> (&'static str, Cow<'_, str>) {
+    match origin {
+        Origin::File(file) => (FILE, file.to_string_lossy()),
+        Origin::Object(name) => (OBJECT, name.into()),
+    }
+}
+
+/// Where the document of the version in `folder` stood.
+fn origin(folder: &Path) -> Result<Origin, KeptError> {
+    let read = |place: &str| {
+        let file = folder.join(place);
+        fs::read_to_string(&file).map_err(|error| KeptError::Unreadable { file, error })
+    };
+    match read(OBJECT) {
+        Ok(name) => Ok(Origin::Object(name)),
+        Err(_) => Ok(Origin::File(read(FILE)?.into())),
+    }
+}
+
+/// The name of a version. Versions of files are named as they always were.
+fn version_name((place, at): (&str, &str), text: &str, component: &[u8]) -> String {
+    let mut document = format!("{at}\0{text}");
+    if place == OBJECT {
+        document.push_str("\0object");
+    }
     format!(
         "{}-{}",
         digest(document.as_bytes()).hex(),
@@ -234,8 +266,10 @@ mod tests {
         let text = format!(
             "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: {{ name: greeter }}\nspec: {{ source: {{ file: g.wasm }}, config: {{ a: {config} }} }}\n"
         );
-        let mut documents = manifest::parse(Path::new("/plugins/g.yaml"), &text).unwrap();
-        Candidate::of_files(documents.remove(0), text.into(), Ok(digest(b"code")))
+        let origin = Origin::File("/plugins/g.yaml".into());
+        let mut documents = manifest::parse(&origin, &text).unwrap();
+        let component = Component::Known(digest(b"code"));
+        Candidate::listed(documents.remove(0), text.into(), component)
     }
 
     #[test]
@@ -248,7 +282,7 @@ mod tests {
         }
         let (loaded, component) = kept.load("greeter").unwrap().unwrap();
         assert_eq!((loaded, component), (candidate("two"), b"code".to_vec()));
-        let file = PathBuf::from("/plugins/g.yaml");
+        let file = Origin::File("/plugins/g.yaml".into());
         assert_eq!(kept.plugins(), [("greeter".to_owned(), file)]);
         let versions = fs::read_dir(state.path().join("plugins/greeter")).unwrap();
         assert_eq!(versions.count(), 2, "the version and the link to it");
@@ -263,12 +297,12 @@ mod tests {
         let kept = LastGood::open(state.path()).unwrap();
         let of = |config: &str, code: &[u8]| {
             let mut of = candidate(config);
-            of.component = Ok(digest(code));
+            of.component = Component::Known(digest(code));
             of
         };
         let loaded = |loaded: Result<Option<(Candidate, Vec<u8>)>, KeptError>| {
             let (candidate, code) = loaded.unwrap()?;
-            (candidate.component.unwrap() == digest(&code)).then_some(code)
+            (candidate.component.digest() == Some(digest(&code))).then_some(code)
         };
         for (config, code, want) in [
             ("one", "a", None),

@@ -4,9 +4,8 @@
 //! - A plugin stops only when its document is surely gone. What cannot be read says nothing of the plugins that it held:
 //!   they run on.
 
-use std::path::Path;
-
-use crate::source::{Candidate, Folder};
+use crate::manifest::Origin;
+use crate::source::{Candidate, Wanted};
 
 /// What the config folder says of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,18 +21,20 @@ pub(super) enum Presence {
 }
 
 impl Presence {
-    /// What `folder` says of the plugin `name`, whose document was in `file` last.
-    pub(super) fn of(name: &str, file: &Path, folder: &Folder) -> Self {
-        let is_unclear = folder.coming.iter().any(|coming| coming == name)
-            || folder.problems.iter().any(|problem| {
+    /// What is wanted of the plugin `name`, whose document was in `origin` last.
+    pub(super) fn of(name: &str, origin: &Origin, wanted: &Wanted) -> Self {
+        let is_object = origin.file().is_none();
+        let is_unclear = is_object && wanted.objects_unknown
+            || wanted.coming.iter().any(|coming| coming == name)
+            || wanted.problems.iter().any(|problem| {
                 let is_named = problem.plugin.as_deref() == Some(name);
-                is_named || problem.files.iter().any(|held| held == file)
+                is_named || problem.origins.contains(origin)
             });
-        if candidate(name, folder).is_some() {
+        if candidate(name, wanted).is_some() {
             Self::Asked
         } else if is_unclear {
             Self::Unclear
-        } else if folder.problems.iter().any(|it| it.plugin.is_none()) {
+        } else if wanted.problems.iter().any(|it| it.plugin.is_none()) {
             Self::PerhapsMoved
         } else {
             Self::Gone
@@ -41,9 +42,9 @@ impl Presence {
     }
 }
 
-/// The version of the plugin `name` that `folder` asks for.
-pub(super) fn candidate<'a>(name: &str, folder: &'a Folder) -> Option<&'a Candidate> {
-    let mut plugins = folder.plugins.iter();
+/// The version of the plugin `name` that is asked for.
+pub(super) fn candidate<'a>(name: &str, wanted: &'a Wanted) -> Option<&'a Candidate> {
+    let mut plugins = wanted.plugins.iter();
     plugins.find(|candidate| candidate.document.name == name)
 }
 
@@ -210,7 +211,7 @@ mod tests {
             let mut held = read_folder(folder.path(), Instant::now()).unwrap();
             held.coming.push("e".to_owned());
             let file = folder.path().join(format!("{name}.yaml"));
-            Presence::of(name, &file, &held)
+            Presence::of(name, &Origin::File(file), &held)
         };
         let rows = [
             ("a", Presence::Asked, "is as it was"),

@@ -141,7 +141,7 @@ impl Host {
             Retry::WhenReleased(_) => asked.borrow().clone(),
             Retry::OnChange | Retry::After(_) => None,
         };
-        let digest = candidate.and_then(|candidate| candidate.component.clone().ok());
+        let digest = candidate.and_then(|candidate| candidate.component.digest());
         let again = async {
             match due {
                 Some(due) => self.seams.clock.sleep_until(due).await,
@@ -208,7 +208,7 @@ impl Host {
             return;
         }
         let candidate = asked.borrow().clone();
-        let candidate = candidate.and_then(|candidate| candidate.component.clone().ok());
+        let candidate = candidate.and_then(|candidate| candidate.component.digest());
         let kept = self.last_good.as_ref();
         let mut digests = kept.map(|kept| kept.components(name)).unwrap_or_default();
         digests.extend(candidate);

@@ -3,6 +3,8 @@
 //! - What a version is itself to blame for stays so: only another component or another document helps.
 //! - What the API server, the machine or another version is to blame for is tried again after a time.
 
+mod fetch_problem;
+
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,9 +13,10 @@ use crate::api::ApiError;
 use crate::crashes::{Killed, Sentence, WINDOW};
 use crate::digest::Digest;
 use crate::error::Chain;
-use crate::metrics::{NotRunning, PluginStage};
+use crate::metrics::{LoadStep, NotRunning, PluginStage};
 use crate::plugin::compiler::CompileError;
 use crate::plugin::{CallError, LoadError};
+pub(super) use fetch_problem::FetchProblem;
 
 /// When a component is read again that changed while it was.
 const SOON: Duration = Duration::from_secs(1);
@@ -30,6 +33,13 @@ pub(super) enum RefusalReason {
     /// The component cannot be read.
     #[error("{0}")]
     Unreadable(String),
+    /// The component cannot be fetched. `is_pinned`: the document names its digest.
+    #[error("{at}: {}", problem.text)]
+    NotFetched {
+        at: String,
+        is_pinned: bool,
+        problem: FetchProblem,
+    },
     /// The component is not the one that was asked for any more.
     #[error("{0} has changed since it was looked at")]
     ChangedWhileRead(String),
@@ -112,6 +122,9 @@ impl RefusalReason {
     fn retry(&self) -> Retry {
         match self {
             Self::Unreadable(_) | Self::NotGranted(_) | Self::Stopped { .. } => Retry::OnChange,
+            Self::NotFetched {
+                is_pinned, problem, ..
+            } => problem.retry(*is_pinned),
             Self::ChangedWhileRead(_) => Retry::After(SOON),
             Self::NotLoaded {
                 error, was_short, ..
@@ -132,6 +145,7 @@ impl RefusalReason {
         match self {
             Self::Stopped { .. } | Self::CrashedHosts { .. } | Self::KilledCompiler { .. } => true,
             Self::Unreadable(_)
+            | Self::NotFetched { .. }
             | Self::ChangedWhileRead(_)
             | Self::NotLoaded { .. }
             | Self::NotGranted(_)
@@ -140,6 +154,36 @@ impl RefusalReason {
             | Self::Untested { .. }
             | Self::FailsSmokeTest { .. } => false,
         }
+    }
+}
+
+impl RefusalReason {
+    /// The step at which it is refused, and the reason that conditions and Events show. The set is closed.
+    fn step(&self) -> (LoadStep, &'static str) {
+        match self {
+            Self::Unreadable(_) => (LoadStep::Fetch, "SourceUnreadable"),
+            Self::ChangedWhileRead(_) => (LoadStep::Fetch, "SourceChanged"),
+            Self::NotFetched { problem, .. } => (LoadStep::Fetch, problem.reason()),
+            Self::NotLoaded { error, .. } => (LoadStep::Compile, load_reason(error)),
+            Self::KilledCompiler { .. } => (LoadStep::Compile, "CompilerKilled"),
+            Self::NotGranted(_) => (LoadStep::Grant, "GrantMissing"),
+            Self::Unanswered { .. } => (LoadStep::Test, "APIServerUnavailable"),
+            Self::LeavesFinalizers(_) => (LoadStep::Test, "FinalizersLeft"),
+            Self::Untested { .. } => (LoadStep::Test, "NotTested"),
+            Self::FailsSmokeTest { .. } => (LoadStep::Test, "SmokeTestFailed"),
+            Self::Stopped { .. } => (LoadStep::Test, "Quarantined"),
+            Self::CrashedHosts { .. } => (LoadStep::Test, "CrashLooping"),
+        }
+    }
+}
+
+fn load_reason(error: &LoadError) -> &'static str {
+    match error {
+        LoadError::Refused(_) => "ComponentRefused",
+        LoadError::Compile(_) => "CompileFailed",
+        LoadError::Cache(_) => "CodeCacheFailed",
+        LoadError::Describe(_) => "DescribeFailed",
+        LoadError::Description(_) => "DescriptionInvalid",
     }
 }
 
@@ -215,12 +259,17 @@ pub(super) struct Refusal {
     pub(super) why: String,
     /// When it is tried again.
     pub(super) retry: Retry,
+    step: LoadStep,
+    reason: &'static str,
     is_quarantine: bool,
 }
 
 impl From<RefusalReason> for Refusal {
     fn from(reason: RefusalReason) -> Self {
+        let (step, name) = reason.step();
         Self {
+            step,
+            reason: name,
             why: reason.to_string(),
             retry: reason.retry(),
             is_quarantine: reason.is_quarantine(),
@@ -241,11 +290,12 @@ impl Refusal {
 
     /// What people are told of it.
     pub(super) fn not_running(&self) -> NotRunning {
-        let why = self.why.clone();
-        if self.is_quarantine {
-            NotRunning::Quarantined(why)
-        } else {
-            NotRunning::Refused(why)
+        NotRunning {
+            step: self.step,
+            reason: self.reason,
+            why: self.why.clone(),
+            is_quarantined: self.is_quarantine,
+            is_final: self.retry == Retry::OnChange,
         }
     }
 }

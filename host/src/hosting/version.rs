@@ -8,10 +8,10 @@ use super::takeover::{Wants, same_sight};
 use crate::api::{Discovery, Resource};
 use crate::digest::Digest;
 use crate::grants::{Grant, Grants, entries};
-use crate::manifest::{self, DefinitionPolicy, line_of_grant};
+use crate::manifest::{self, DefinitionPolicy};
 use crate::metrics::{ReconciledKind, RunningVersion};
 use crate::needs::{CoverageQuery, PrimaryKind, Readiness, closed_origins};
-use crate::plugin::{Description, Plugin, PrimaryWatch, ServedPrimary};
+use crate::plugin::{Description, Finalizes, Plugin, PrimaryWatch, ServedPrimary};
 use crate::source::Candidate;
 
 /// The kinds that a plugin reconciles which says this of itself.
@@ -22,6 +22,12 @@ pub(super) fn reconciled(description: &Description) -> Vec<ReconciledKind> {
         kind: primary.kind.clone(),
     });
     kinds.collect()
+}
+
+/// Whether a plugin that says this of itself may put its finalizer on objects.
+fn finalizes(description: &Description) -> bool {
+    let mut primaries = description.primaries.iter();
+    primaries.any(|primary| primary.finalizes != Finalizes::Never)
 }
 
 /// A version that runs, or is to.
@@ -41,7 +47,9 @@ impl Version {
         RunningVersion {
             version: described.version.clone(),
             digest: self.digest.to_string(),
+            component: format!("sha256:{}", self.digest.hex()),
             kinds: reconciled(described),
+            finalizes: finalizes(described),
         }
     }
 
@@ -90,23 +98,23 @@ impl Version {
         discovery: &Discovery,
     ) -> Result<Vec<String>, String> {
         let document = &self.candidate.document;
-        let (name, file) = (&document.name, document.file.display());
+        let (name, origin) = (&document.name, &document.origin);
         let scope = |group: &str, plural: &str| discovery.is_cluster_scoped(group, plural);
         let places = CoverageQuery {
             primaries: PrimaryKind::each(&self.plugin.description, primaries),
             is_cluster_scoped: &scope,
         };
         let readiness = Readiness::of(&self.plugin.description, &document.grants, &places);
-        let line = |index| line_of_grant(&self.candidate.text, name, index);
+        let line = |index| self.candidate.line_of_grant(index);
         let (refused, notes) = readiness.problems_told(line);
         if refused.is_empty() {
             let notes = notes
                 .into_iter()
-                .map(|text| format!("{file}: plugin {name}: {text}"));
+                .map(|text| format!("{origin}: plugin {name}: {text}"));
             return Ok(notes.collect());
         }
         Err(format!(
-            "{file}: plugin {name} is not started: {}",
+            "{origin}: plugin {name} is not started: {}",
             refused.join("; ")
         ))
     }
@@ -120,8 +128,8 @@ impl Host {
         description: &Description,
     ) -> Result<(), Refusal> {
         if let Some(problem) = document.grants.leases_of_host(&self.namespace) {
-            let (file, name) = (document.file.display(), &document.name);
-            let why = format!("{file}: plugin {name} is not started: {problem}");
+            let (origin, name) = (&document.origin, &document.name);
+            let why = format!("{origin}: plugin {name} is not started: {problem}");
             return Err(RefusalReason::NotGranted(why).into());
         }
         let readiness = self.readiness(description, &document.grants);
@@ -132,8 +140,8 @@ impl Host {
         let Some(lack) = lack.or_else(|| closed_origins(description, &document.http)) else {
             return Ok(());
         };
-        let (file, name) = (document.file.display(), &document.name);
-        let why = format!("{file}: plugin {name} is not started, since it {lack}");
+        let (origin, name) = (&document.origin, &document.name);
+        let why = format!("{origin}: plugin {name} is not started, since it {lack}");
         Err(RefusalReason::NotGranted(why).into())
     }
 

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 /// What is done about them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum DefinitionPolicy {
     /// What is absent is installed, and what the plugin itself has installed is widened. Otherwise as [`Self::Check`].
     Install,

@@ -75,6 +75,7 @@ impl Default for Limits {
 }
 
 #[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub(super) struct Raw {
     memory: Option<Bytes>,

@@ -110,11 +110,30 @@ pub enum PluginStage {
 
 /// Why the newest version that was asked for does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotRunning {
-    /// It was refused.
-    Refused(String),
-    /// It may not run, since it is suspected of harm.
-    Quarantined(String),
+pub struct NotRunning {
+    /// The step at which it was refused.
+    pub step: LoadStep,
+    /// One of a closed set, in CamelCase.
+    pub reason: &'static str,
+    /// A sentence.
+    pub why: String,
+    /// Whether it may not run since it is suspected of harm.
+    pub is_quarantined: bool,
+    /// Whether it stays refused until another component or another document is there.
+    pub is_final: bool,
+}
+
+/// The steps of a version on its way to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LoadStep {
+    /// Its component is fetched or read.
+    Fetch,
+    /// Its component is checked, compiled and described.
+    Compile,
+    /// Its needs are compared with its grants.
+    Grant,
+    /// It is tried, and compared with what runs.
+    Test,
 }
 
 impl PluginStage {
@@ -155,10 +174,14 @@ impl PluginStage {
 pub struct RunningVersion {
     /// What it says its version is.
     pub version: String,
-    /// The digest of its component.
+    /// The digest of its component, as people are shown it.
     pub digest: String,
+    /// All of that digest: `sha256:` and 64 digits.
+    pub component: String,
     /// The kinds that it reconciles.
     pub kinds: Vec<ReconciledKind>,
+    /// Whether it may put its finalizer on objects.
+    pub finalizes: bool,
 }
 
 /// A kind that a plugin reconciles.
@@ -287,13 +310,18 @@ impl PluginMetrics {
 
     /// Why the newest version that was asked for does not run, if it does not.
     pub fn refusal(&self) -> Option<String> {
-        let held = self.refusal.lock().clone();
-        held.map(|(NotRunning::Refused(why) | NotRunning::Quarantined(why))| why)
+        self.not_running().map(|held| held.why)
     }
 
     /// Whether the newest version that was asked for is quarantined.
     pub fn is_quarantined(&self) -> bool {
-        matches!(*self.refusal.lock(), Some(NotRunning::Quarantined(_)))
+        let held = self.refusal.lock();
+        held.as_ref().is_some_and(|held| held.is_quarantined)
+    }
+
+    /// The same, with what tells one refusal from another.
+    pub fn not_running(&self) -> Option<NotRunning> {
+        self.refusal.lock().clone()
     }
 
     /// What is counted of its passes over objects of `kind`; at 0 if there was none.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::flags::{ObjectFormat, dns_label, dns_subdomain};
+use crate::registries::RegistryFlags;
 
 /// Print the roles that the grants of a config folder need.
 #[derive(Debug, Args)]
@@ -18,6 +19,9 @@ pub struct RbacFlags {
     /// Name of that service account
     #[arg(long, default_value = "windlass", value_parser = dns_subdomain, value_name = "NAME")]
     pub service_account: String,
+    /// Which registries
+    #[command(flatten)]
+    pub registries: RegistryFlags,
     /// How the roles are written
     #[arg(long, short, default_value = "yaml", value_name = "FORMAT")]
     pub output: ObjectFormat,

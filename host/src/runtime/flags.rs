@@ -8,16 +8,29 @@ use clap::Args;
 use super::shares::ShareFlags;
 use crate::admin::BindAddress;
 use crate::connect::ClusterFlags;
-use crate::flags::duration;
+use crate::flags::{duration, label_selector};
 use crate::lease::LeaderElectionFlags;
+use crate::registries::RegistryFlags;
 use crate::telemetry::TraceFlags;
 
-/// Run every plugin of a config folder against a cluster.
+/// Run plugins against a cluster: those of a config folder, and those of Plugin objects.
 #[derive(Debug, Args)]
 pub struct RunFlags {
     /// Folder with Plugin documents (*.yaml, *.yml) and their components (*.wasm, *.wasm.gz)
     #[arg(long, env = "WINDLASS_CONFIG", value_name = "DIR")]
-    pub config: PathBuf,
+    pub config: Option<PathBuf>,
+    /// Run also the plugins that Plugin objects ask for (plugins.windlass.dev)
+    #[arg(long, env = "WINDLASS_PLUGIN_OBJECTS")]
+    pub plugin_objects: bool,
+    /// Run only Plugin objects whose labels match, such as team=a [default: all]
+    #[arg(
+        long,
+        env = "WINDLASS_PLUGIN_SELECTOR",
+        value_name = "SELECTOR",
+        requires = "plugin_objects",
+        value_parser = label_selector
+    )]
+    pub plugin_selector: Option<String>,
     /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,
@@ -61,6 +74,9 @@ pub struct RunFlags {
     /// Times of the LeaderElectionFlags
     #[command(flatten)]
     pub leases: LeaderElectionFlags,
+    /// Which registries
+    #[command(flatten)]
+    pub registries: RegistryFlags,
     /// What plugins may do
     #[command(flatten)]
     pub shares: ShareFlags,

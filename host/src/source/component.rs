@@ -45,7 +45,11 @@ fn unreadable(error: &io::Error) -> String {
     format!("cannot be read: {error}")
 }
 
-fn unpacked(mut input: impl BufRead) -> Result<Vec<u8>, String> {
+/// Reads a component, which may be packed.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(crate) fn unpacked(mut input: impl BufRead) -> Result<Vec<u8>, String> {
     let begin = input.fill_buf().map_err(|error| unreadable(&error))?;
     let is_packed = begin.starts_with(&GZIP);
     // One byte more tells that there is more.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::folder::{Folder, FolderReader};
+use super::folder::FolderReader;
+use super::wanted::Wanted;
 use crate::seams::{Notices, Seams};
 use crate::text::LogOnce;
 
@@ -22,8 +23,10 @@ pub struct FolderWatch(Where);
 
 enum Where {
     Files(Box<Files>),
+    /// There is none.
+    Nowhere,
     /// Somebody says what it holds: a simulation has no files.
-    Hand(mpsc::Receiver<Folder>),
+    Hand(mpsc::Receiver<Wanted>),
 }
 
 /// A folder in the file system.
@@ -32,7 +35,7 @@ struct Files {
     reader: Option<FolderReader>,
     notices: Option<Notices>,
     seams: Seams,
-    held: Folder,
+    held: Wanted,
     /// What was said last about the folder itself.
     said: LogOnce<String>,
 }
@@ -42,7 +45,7 @@ impl FolderWatch {
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub fn start(folder: &Path, seams: &Seams) -> io::Result<(Self, Folder)> {
+    pub fn start(folder: &Path, seams: &Seams) -> io::Result<(Self, Wanted)> {
         let mut notices = seams.spawn.notices().unwrap_or_else(|error| {
             tracing::warn!(
                 "cannot watch files, and looks at them every {} s instead: {error}; raise fs.inotify.max_user_instances or max_user_watches",
@@ -67,16 +70,22 @@ impl FolderWatch {
         Ok((Self(Where::Files(Box::new(files))), held))
     }
 
+    /// No folder.
+    pub fn nothing() -> Self {
+        Self(Where::Nowhere)
+    }
+
     /// A folder that holds what `hand` sends.
-    pub fn by_hand(hand: mpsc::Receiver<Folder>) -> Self {
+    pub fn by_hand(hand: mpsc::Receiver<Wanted>) -> Self {
         Self(Where::Hand(hand))
     }
 
     /// Waits until the folder holds something else, and answers what. A folder that cannot be read
     /// holds what it held last.
-    pub async fn next(&mut self) -> Folder {
+    pub async fn next(&mut self) -> Wanted {
         match &mut self.0 {
             Where::Files(files) => files.next().await,
+            Where::Nowhere => std::future::pending().await,
             Where::Hand(hand) => match hand.recv().await {
                 Some(folder) => folder,
                 None => std::future::pending().await,
@@ -86,7 +95,7 @@ impl FolderWatch {
 }
 
 impl Files {
-    async fn next(&mut self) -> Folder {
+    async fn next(&mut self) -> Wanted {
         loop {
             match self.look().await {
                 Ok(folder) => {
@@ -102,7 +111,7 @@ impl Files {
         }
     }
 
-    async fn look(&mut self) -> io::Result<Folder> {
+    async fn look(&mut self) -> io::Result<Wanted> {
         let known = self.reader.take();
         let folder = self.folder.clone();
         let now = self.seams.clock.now();

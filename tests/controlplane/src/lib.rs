@@ -28,6 +28,7 @@ mod flags;
 mod kubeconfig;
 mod process;
 mod proxy;
+mod registry;
 mod start;
 pub mod table;
 
@@ -39,3 +40,4 @@ pub use eventually::eventually;
 pub use kubeconfig::Identity;
 pub use process::Guarded;
 pub use proxy::{Fault, FaultProxy, RequestHead, RequestRecord, Rule};
+pub use registry::Registry;

@@ -75,7 +75,14 @@ impl Account {
         );
         let list: Value = serde_json::from_slice(&output.stdout)?;
         let objects = list.get("items").and_then(Value::as_array);
-        let objects = objects.context("a List has items")?;
+        self.grant(objects.context("a List has items")?)
+    }
+
+    /// Applies `objects`, roles for the account among them.
+    ///
+    /// # Errors
+    /// The control plane did not do its part.
+    pub fn grant(&self, objects: &[Value]) -> Result<()> {
         on_a_thread(async || apply(objects, &self.namespace).await)
     }
 

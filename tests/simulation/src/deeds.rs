@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use windlass_host::source::Folder;
+use windlass_host::source::Wanted;
 
 use crate::fault::{Fault, What};
 use crate::kit::folder;
@@ -148,7 +148,7 @@ pub async fn remove(world: &Arc<World>, seconds: u64) {
 /// What every host's folder holds from now on.
 impl World {
     fn ask_for(&self, plugin: Option<windlass_host::source::Candidate>) {
-        let held = plugin.as_ref().map_or_else(Folder::default, folder);
+        let held = plugin.as_ref().map_or_else(Wanted::default, folder);
         if let Some(plugin) = plugin {
             self.set_plugin(plugin);
         }

@@ -2,17 +2,16 @@
 //!
 //! - A run cannot tell that there were others before it or are others beside it.
 
-use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use anyhow::Context;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use windlass_code_cache::CodeCache;
-use windlass_host::manifest;
+use windlass_host::manifest::{self, Origin};
 use windlass_host::plugin::{Compiler, Description, Plugin, Sandboxes};
 use windlass_host::seams::{Clock, Rng, Seams, Spawn};
-use windlass_host::source::{Candidate, Folder};
+use windlass_host::source::{Candidate, Wanted};
 use windlass_sandbox_tests::guests;
 
 use crate::which::Which;
@@ -135,15 +134,15 @@ impl Loaded {
 }
 
 /// A config folder that holds one plugin.
-pub fn folder(candidate: &Candidate) -> Folder {
-    Folder {
+pub fn folder(candidate: &Candidate) -> Wanted {
+    Wanted {
         plugins: vec![candidate.clone()],
-        ..Folder::default()
+        ..Wanted::default()
     }
 }
 
 fn candidate(text: &str, component: &Arc<[u8]>) -> anyhow::Result<Candidate> {
-    let mut documents = manifest::parse(Path::new("/plugins/plugin.yaml"), text)?;
+    let mut documents = manifest::parse(&Origin::File("/plugins/plugin.yaml".into()), text)?;
     let document = documents.pop().context("plugin.yaml holds no document")?;
     Ok(Candidate::new(document, text.into(), component.clone()))
 }

@@ -9,13 +9,13 @@ use windlass_host::api::{Api, Discovery};
 use windlass_host::controller::{Archive, ControllerHandles};
 use windlass_host::crashes::Crashes;
 use windlass_host::events::Recorder;
-use windlass_host::hosting::{Host, Quarantine};
+use windlass_host::hosting::{Host, Quarantine, Sources};
 use windlass_host::informer::{Informers, Settings};
 use windlass_host::metrics::Metrics;
 use windlass_host::plugin::Sandboxes;
 use windlass_host::seams::{Process, Rng, Seams, Spawn};
 use windlass_host::shutdown::{ShutdownPhase, advance};
-use windlass_host::source::{Folder, FolderWatch};
+use windlass_host::source::{FolderWatch, Wanted};
 
 use crate::kit::{Kit, folder};
 use crate::logs;
@@ -36,7 +36,7 @@ pub struct Alive {
     /// Its tasks.
     pub process: Process,
     /// Its config folder.
-    pub folder: mpsc::UnboundedSender<Folder>,
+    pub folder: mpsc::UnboundedSender<Wanted>,
     /// Stops it.
     pub phase: watch::Sender<ShutdownPhase>,
     /// Where its guests run.
@@ -79,7 +79,7 @@ fn prepare(
     world: &Arc<World>,
     name: Arc<str>,
     number: u64,
-) -> (Alive, mpsc::UnboundedReceiver<Folder>) {
+) -> (Alive, mpsc::UnboundedReceiver<Wanted>) {
     let process = Process::new(logs::span(&name));
     let spawn = Spawn::of_process(Handle::current(), process.clone());
     let seams = Seams {
@@ -105,7 +105,7 @@ async fn live(
     world: Arc<World>,
     alive: Alive,
     spawn: Spawn,
-    mut folders: mpsc::UnboundedReceiver<Folder>,
+    mut folders: mpsc::UnboundedReceiver<Wanted>,
 ) -> anyhow::Result<()> {
     let seams = Seams {
         clock: world.clock,
@@ -149,6 +149,7 @@ async fn live(
         metrics: Metrics::default(),
         handles: ControllerHandles::default(),
         http: None,
+        registries: None,
         failures: None,
     });
     let _ = alive.host.set(Arc::downgrade(&host));
@@ -163,8 +164,8 @@ async fn live(
     });
     let phases = alive.phase.subscribe();
     let first = folder(&world.plugin());
-    host.run(FolderWatch::by_hand(held), first, &alive.phase, &phases)
-        .await
+    let sources = Sources::folder(FolderWatch::by_hand(held), first);
+    host.run(sources, &alive.phase, &phases).await
 }
 
 impl Alive {

@@ -11,7 +11,7 @@ use crate::apiserver::ApiServerFlags;
 use crate::dev::{DevFlags, RenderFlags};
 use crate::fixtures::{FakeFlags, TestFlags};
 use crate::inspect::InspectFlags;
-use crate::project::{BuildFlags, DoctorFlags, GrantsFlags, ManifestFlags, NewFlags};
+use crate::project::{BuildFlags, DoctorFlags, GrantsFlags, ManifestFlags, NewFlags, PushFlags};
 use crate::replay::ReplayFlags;
 use crate::top::TopFlags;
 
@@ -93,6 +93,8 @@ pub enum Command {
     Inspect(InspectFlags),
     /// Print the Plugin document of a component, with the grants to review
     Manifest(ManifestFlags),
+    /// Push a component to a registry as an OCI artifact, and print its digest
+    Push(PushFlags),
     /// Print the completions of a shell, for example `source <(windlass completion bash)`
     Completion(CompletionFlags),
     /// Serve an in-memory Kubernetes API on this machine, to try plugins; not for production

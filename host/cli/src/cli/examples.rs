@@ -3,7 +3,7 @@
 use windlass_host::cli::{EXAMPLES as OF_THE_HOST, Example};
 
 /// Examples of this program's own commands.
-const EXAMPLES: [Example; 15] = [
+const EXAMPLES: [Example; 16] = [
     (
         "windlass",
         "# Create a plugin and run it, without a cluster
@@ -110,7 +110,18 @@ windlass inspect greeter.wasm",
     (
         "manifest",
         "# The document of a component, with the grants to review
-windlass manifest greeter.wasm",
+windlass manifest greeter.wasm
+
+# The same of an artifact in a registry, by its digest
+windlass manifest registry.example.com/plugins/greeter:v1",
+    ),
+    (
+        "push",
+        "# Build the project in this folder, and push its component
+windlass push registry.example.com/plugins/greeter:v1
+
+# Push a component into a folder, for a site without a network
+windlass push oci:artifacts:v1 greeter.wasm",
     ),
     (
         "completion",

@@ -26,7 +26,7 @@ use windlass_host::digest::Digest;
 use windlass_host::error::Chain;
 use windlass_host::hosting::Host;
 use windlass_host::seams::Task;
-use windlass_host::source::{Candidate, Folder};
+use windlass_host::source::{Candidate, Wanted};
 use windlass_host::text::LogOnce;
 
 /// So many builds that change nothing, within so long, are a build that changes its own sources.
@@ -42,7 +42,7 @@ pub(super) struct Follower {
     /// What all targets ask for.
     pub(super) names: Names,
     /// What the host is to run.
-    pub(super) folders: mpsc::Sender<Folder>,
+    pub(super) folders: mpsc::Sender<Wanted>,
     /// Which of the targets it is.
     pub(super) number: usize,
     /// The API server is this program's own.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use windlass_host::source::{Candidate, Folder};
+use windlass_host::source::{Candidate, Wanted};
 
 /// What each target asks the host for, by its number. Clones are the same.
 #[derive(Clone, Default)]
@@ -12,7 +12,7 @@ pub(super) struct Names(Arc<Mutex<BTreeMap<usize, Candidate>>>);
 
 impl Names {
     /// The target asks for this now. Answers what the host is to run, or the name that is there twice.
-    pub(super) fn ask(&self, number: usize, candidate: Candidate) -> Result<Folder, String> {
+    pub(super) fn ask(&self, number: usize, candidate: Candidate) -> Result<Wanted, String> {
         let mut all = self.0.lock();
         let name = &candidate.document.name;
         let taken =
@@ -21,9 +21,9 @@ impl Names {
             return Err(name.clone());
         }
         all.insert(number, candidate);
-        Ok(Folder {
+        Ok(Wanted {
             plugins: all.values().cloned().collect(),
-            ..Folder::default()
+            ..Wanted::default()
         })
     }
 

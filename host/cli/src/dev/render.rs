@@ -162,6 +162,7 @@ fn host_dependencies(
         grace: super::GRACE,
         failures: None,
         http: Some(HttpMeans::new(seams, Arc::new(servers), BTreeMap::new())),
+        registries: None,
     })
 }
 

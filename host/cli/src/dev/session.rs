@@ -18,7 +18,7 @@ use super::verdict::verdict;
 use windlass_host::runtime::Wired;
 use windlass_host::screen::Tone;
 use windlass_host::seams::{ChildExit, Seams, Task};
-use windlass_host::source::Folder;
+use windlass_host::source::Wanted;
 use windlass_host::why::{Question, text};
 
 /// A session: a host that runs, and what is needed to follow targets.
@@ -26,7 +26,7 @@ pub(super) struct Session {
     pub(super) wired: Wired,
     pub(super) teller: Teller,
     pub(super) names: Names,
-    pub(super) folders: mpsc::Sender<Folder>,
+    pub(super) folders: mpsc::Sender<Wanted>,
     pub(super) seams: Seams,
     pub(super) page: Option<String>,
     /// The API server is this program's own.

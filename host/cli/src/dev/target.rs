@@ -20,7 +20,10 @@ use windlass_host::digest::digest;
 use windlass_host::error::Chain;
 use windlass_host::grants::{Grant, Grants, entries};
 use windlass_host::hosting::Host;
-use windlass_host::manifest::{DefinitionPolicy, Limits, PluginDocument, line_of_grant};
+use windlass_host::manifest::{
+    ComponentSource, DefinitionPolicy, DeletionPolicy, Limits, Origin, PluginDocument,
+    line_of_grant,
+};
 use windlass_host::plugin::Description;
 use windlass_host::source::{Candidate, read_file};
 
@@ -165,9 +168,9 @@ impl Target {
         let loading = host
             .sandboxes
             .load(name, &made.bytes, config, *limits, &host.cache);
-        let loaded = loading.await.map_err(|error| {
-            anyhow::anyhow!("{}: {}", document.component.display(), Chain(&error))
-        })?;
+        let loaded = loading
+            .await
+            .map_err(|error| anyhow::anyhow!("{}: {}", document.source, Chain(&error)))?;
         let description = &loaded.description;
         let (document, carried) = match self {
             Self::Project(_) => (document, Vec::new()),
@@ -267,8 +270,8 @@ fn lacks(
 fn alone(file: &Path) -> PluginDocument {
     PluginDocument {
         name: "component".to_owned(),
-        file: file.to_owned(),
-        component: file.to_owned(),
+        origin: Origin::File(file.to_owned()),
+        source: ComponentSource::File(file.to_owned()),
         finalizer: None,
         replaces: Vec::new(),
         config: "{}".to_owned(),
@@ -277,6 +280,7 @@ fn alone(file: &Path) -> PluginDocument {
         limits: Limits::default(),
         resync: windlass_host::manifest::RESYNC,
         crds: DefinitionPolicy::Ignore,
+        deletion: DeletionPolicy::default(),
         build: None,
     }
 }

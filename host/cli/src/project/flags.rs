@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{group_name, kind_name, plugin_name};
 use windlass_host::flags::OutputFormat;
+use windlass_host::registries::RegistryFlags;
 
 /// Create a project for a new plugin.
 #[derive(Debug, Args)]
@@ -53,12 +54,35 @@ pub struct BuildFlags {
 /// Print the Plugin document of a component, with the grants to review.
 #[derive(Debug, Args)]
 pub struct ManifestFlags {
-    /// The component, a .wasm or .wasm.gz file
-    #[arg(value_name = "FILE")]
-    pub component: PathBuf,
+    /// The component: a .wasm or .wasm.gz file, or an artifact in a registry, such as registry.example.com/greeter:v1
+    #[arg(value_name = "FILE|REFERENCE")]
+    pub component: String,
+    /// Which registries
+    #[command(flatten)]
+    pub registries: RegistryFlags,
     /// The plugin's name [default: what the component calls itself]
     #[arg(long, value_parser = plugin_name, value_name = "NAME")]
     pub name: Option<String>,
+    /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
+    #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
+    pub code_cache: Option<PathBuf>,
+}
+
+/// Push a component to a registry, and print its digest.
+#[derive(Debug, Args)]
+pub struct PushFlags {
+    /// Where to, such as registry.example.com/plugins/greeter:v1, or oci:FOLDER for a folder with an OCI image layout
+    #[arg(value_name = "REFERENCE")]
+    pub reference: String,
+    /// A component (.wasm or .wasm.gz), or a project's folder, which is built first
+    #[arg(default_value = ".", value_name = "FILE|FOLDER")]
+    pub path: PathBuf,
+    /// Which registries
+    #[command(flatten)]
+    pub registries: RegistryFlags,
+    /// Output format
+    #[arg(long, short, default_value = "text", value_name = "FORMAT")]
+    pub output: OutputFormat,
     /// Private folder for compiled code; created if absent [default: windlass/code in the user's cache folder]
     #[arg(long, env = "WINDLASS_CODE_CACHE", value_name = "DIR")]
     pub code_cache: Option<PathBuf>,

@@ -121,7 +121,7 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
     if project.how().is_none() {
         bail!(
             "{}: spec.build is missing: it says how the component is built, with command, output and watch",
-            project.document.file.display()
+            project.document.origin
         );
     }
     let (made, plugin) = described(&project, flags.code_cache, threads, &seams).await?;
@@ -137,7 +137,7 @@ pub async fn build(flags: BuildFlags, threads: usize, seams: Seams) -> anyhow::R
         made.bytes.len().div_ceil(1024),
         made.digest,
         format_duration(made.took),
-        document.component.display(),
+        document.source,
     );
     print_status(Tone::Good, "Built", &text)?;
     check_grants(&project, &plugin.description)
@@ -179,7 +179,7 @@ pub(super) async fn described(
 /// # Errors
 /// No host would start the plugin with them.
 fn check_grants(project: &Project, description: &Description) -> anyhow::Result<()> {
-    let file = project.document.file.display();
+    let file = &project.document.origin;
     let own = Definitions::of(&project.folder)?;
     let readiness = readiness(&project.document.grants, description, &own);
     let missing = missing(project, &readiness);
@@ -212,7 +212,9 @@ fn check_grants(project: &Project, description: &Description) -> anyhow::Result<
 /// Puts the component where the document says; a reader sees the old one or the new one. With a name that
 /// ends in `.gz` it is packed: then the answer is how many bytes the file has.
 fn put(project: &Project, made: &Made, rng: &Rng) -> anyhow::Result<Option<usize>> {
-    let component = &project.document.component;
+    let Some(component) = project.document.source.file() else {
+        return Ok(None);
+    };
     let is_packed = is_packed_name(component);
     if *component == project.output() && !is_packed {
         return Ok(None);

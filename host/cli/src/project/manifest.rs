@@ -7,7 +7,8 @@ use std::io::{Write as _, stdout};
 
 use anyhow::anyhow;
 
-use super::component::{own_name, read};
+use super::artifact::{Found, Place, find};
+use super::component::own_name;
 use super::definitions::Definitions;
 use super::flags::ManifestFlags;
 use super::missing::readiness;
@@ -29,22 +30,27 @@ const TEXT: usize = 200;
 /// # Errors
 /// The component cannot be read, no host would load it, or it needs what is never granted.
 pub async fn manifest(flags: ManifestFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
-    let file = flags.component.as_path();
-    let bytes = read(file)?;
+    let Found { bytes, place } = find(&flags.component, &flags.registries, &seams).await?;
     let describe = Describe::new(flags.code_cache, threads, &seams)?;
     let loading = describe.load("described", &bytes, "{}", Limits::default());
     let plugin = loading
         .await
-        .map_err(|error| anyhow!("{}: {}", file.display(), Chain(&error)))?;
+        .map_err(|error| anyhow!("{}: {}", flags.component, Chain(&error)))?;
     let description = &plugin.description;
     let name = match flags.name {
         Some(name) => name,
         None => own_name(description, "give it another one with --name")?,
     };
-    let file_name = file.file_name().unwrap_or(file.as_os_str());
+    let source = match place {
+        Place::File(file) => {
+            let name = file.file_name().unwrap_or(file.as_os_str());
+            ("file", name.to_string_lossy().into_owned())
+        }
+        Place::Registry(reference) => ("oci", reference.to_string()),
+    };
     let component = Component {
         name: &name,
-        file: &file_name.to_string_lossy(),
+        source: (source.0, &source.1),
         digest: &digest(&bytes).to_string(),
     };
     let text = component.document(description)?;
@@ -54,14 +60,18 @@ pub async fn manifest(flags: ManifestFlags, threads: usize, seams: Seams) -> any
 /// A component that gets a document.
 struct Component<'a> {
     name: &'a str,
-    /// The name of its file.
-    file: &'a str,
+    /// Where it is: the field of `spec.source`, and what it says.
+    source: (&'static str, &'a str),
     digest: &'a str,
 }
 
 impl Component<'_> {
     fn document(&self, description: &Description) -> anyhow::Result<String> {
-        let Self { name, file, digest } = self;
+        let Self {
+            name,
+            source: (field, place),
+            digest,
+        } = self;
         let own = Definitions::carried(&description.crds);
         let to_grant = readiness(&Grants::default(), description, &own).to_grant;
         let to_grant = to_grant
@@ -71,10 +81,10 @@ impl Component<'_> {
             clean(&description.name, TEXT),
             clean(&description.version, TEXT),
         );
-        let file = serde_json::Value::from(*file);
+        let place = serde_json::Value::from(*place);
         let _ = write!(
             out,
-            "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata:\n  name: {name}\nspec:\n  source:\n    file: {file}\n"
+            "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata:\n  name: {name}\nspec:\n  source:\n    {field}: {place}\n"
         );
         if !description.crds.is_empty() {
             out.push_str(
@@ -121,12 +131,14 @@ fn of_every_kind(description: &Description, every: &PrimaryWatch) -> String {
 mod tests {
     use std::path::Path;
 
+    use windlass_host::manifest::Origin;
+
     use super::*;
 
     fn document(description: &Description) -> String {
         let component = Component {
             name: "x",
-            file: "x.wasm",
+            source: ("file", "x.wasm"),
             digest: "sha256:0",
         };
         component.document(description).unwrap()
@@ -138,14 +150,15 @@ mod tests {
         let watch = Description::asking("x.dev", "xes", &["get", "list", "watch"]);
         description.needs.extend(watch.needs);
         let text = document(&description);
-        let read = windlass_host::manifest::parse(Path::new("x.yaml"), &text).unwrap();
+        let read = windlass_host::manifest::parse(&Origin::File("x.yaml".into()), &text).unwrap();
         assert_eq!(description.missing(&read[0].grants), [""; 0], "{text}");
-        assert_eq!(read[0].component, Path::new("x.wasm"));
+        assert_eq!(read[0].source.file(), Some(Path::new("x.wasm")));
 
         let secrets = Description::asking("", "secrets", &["get"]);
         description.needs.extend(secrets.needs);
         let text = document(&description);
-        let parse = |text: &str| windlass_host::manifest::parse(Path::new("x.yaml"), text);
+        let parse =
+            |text: &str| windlass_host::manifest::parse(&Origin::File("x.yaml".into()), text);
         let refused = parse(&text).unwrap_err().to_string();
         assert!(refused.contains("acknowledge: [secrets/get]"), "{refused}");
         let reviewed = text.replace("# acknowledge:", "acknowledge:");
@@ -164,7 +177,7 @@ mod tests {
         let origin = windlass_egress::Origin::parse("https://api.example.com").unwrap();
         description.origins.push(origin);
         let text = document(&description);
-        let read = windlass_host::manifest::parse(Path::new("x.yaml"), &text).unwrap();
+        let read = windlass_host::manifest::parse(&Origin::File("x.yaml".into()), &text).unwrap();
         let document = &read[0];
         assert_eq!(description.missing(&document.grants), [""; 0], "{text}");
         assert!(document.grants.cover_need("delete", "", "configmaps", &[]));
@@ -176,7 +189,7 @@ mod tests {
     fn what_is_never_granted_is_said() {
         let component = Component {
             name: "x",
-            file: "x.wasm",
+            source: ("file", "x.wasm"),
             digest: "sha256:0",
         };
         let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);

@@ -36,13 +36,13 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
     let to_grant = readiness(grants, &plugin.description, &own).to_grant;
     let to_grant = to_grant
         .map_err(|never| anyhow!("the plugin needs access that is never granted: {never}"))?;
-    let file = project.document.file.display();
+    let file = &project.document.origin;
     if to_grant.is_empty() {
         let text = format!("{file} grants all that the plugin needs");
         print_status(Tone::Good, "Granted", &text)?;
     } else if flags.write {
         let text = added(&project, &to_grant)?;
-        let changed = change_text(&project.document.file, &project.text, &text);
+        let changed = change_text(&project.file(), &project.text, &text);
         changed.with_context(|| format!("cannot write {file}"))?;
         let text = format!("{file}  rules: {}", to_grant.len());
         print_status(Tone::Good, "Added", &text)?;
@@ -106,7 +106,7 @@ pub(super) fn plural(
 /// The text of the document with more grants.
 fn added(project: &Project, to_grant: &[Grant]) -> anyhow::Result<String> {
     let document = &project.document;
-    let file = &document.file;
+    let file = &document.origin;
     let text = with_grants(&project.text, to_grant);
     // What a person has written is not touched unless the result is certain.
     let is_as_meant = |text: &String| {
@@ -125,7 +125,7 @@ fn added(project: &Project, to_grant: &[Grant]) -> anyhow::Result<String> {
         Some(text) => Ok(text),
         None => bail!(
             "{}: its grants are written in a way that only its author can change: add this to spec.grants by hand:\n{}",
-            file.display(),
+            file,
             block(to_grant, INDENT)
         ),
     }
@@ -142,7 +142,7 @@ pub(super) fn missing(project: &Project, readiness: &Readiness) -> Option<String
         )
     };
     let lack = readiness.lack(advice)?;
-    let (file, name) = (project.document.file.display(), &project.document.name);
+    let (file, name) = (&project.document.origin, &project.document.name);
     Some(format!("{file}: plugin {name} {lack}"))
 }
 
@@ -174,7 +174,7 @@ mod tests {
         assert!(said.ends_with(want), "{said}");
         let to_grant = readiness.to_grant.unwrap();
         let text = added(&project, &to_grant).unwrap();
-        let read = manifest::parse(&project.document.file, &text).unwrap();
+        let read = manifest::parse(&project.document.origin, &text).unwrap();
         assert_eq!(description.missing(&read[0].grants), [""; 0]);
     }
 
@@ -215,7 +215,7 @@ mod tests {
             .to_grant
             .unwrap();
         let text = added(&project, &to_grant).unwrap();
-        let read = manifest::parse(&project.document.file, &text).unwrap();
+        let read = manifest::parse(&project.document.origin, &text).unwrap();
         let places = CoverageQuery {
             primaries: vec![own.kind("x.dev", "ixes")],
             is_cluster_scoped: &|group, plural| own.is_cluster_scoped(group, plural),

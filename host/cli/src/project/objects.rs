@@ -74,7 +74,7 @@ pub(crate) fn carried(file: &Path, crds: &[String]) -> Result<Vec<Wanted>, Strin
 /// It is not YAML.
 pub(crate) fn objects(path: &Path, text: &str) -> Result<Vec<Wanted>, String> {
     let documents: Vec<Untyped> =
-        yaml::documents(text).map_err(|error| explain(path, &error).to_string())?;
+        yaml::documents(text).map_err(|error| explain(&path.display(), &error).to_string())?;
     let documents = documents.into_iter().map(|Untyped(document)| document);
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let belongs = |object: &Value| {

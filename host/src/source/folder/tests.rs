@@ -1,5 +1,6 @@
 //! What a config folder holds, whole and in part.
 
+use super::super::candidate::read_component;
 use super::super::component::packed;
 use super::*;
 
@@ -91,10 +92,15 @@ fn a_packed_component_is_the_one_that_is_in_it() {
     let [bomb, packed, plain] = read.plugins.as_slice() else {
         panic!("{:?}", read.plugins);
     };
-    assert_eq!(plain.component, Ok(digest(b"\0asm and so on")));
+    assert_eq!(
+        plain.component,
+        Component::Known(digest(b"\0asm and so on"))
+    );
     assert_eq!(packed.component, plain.component);
     assert_eq!(&*packed.read_component().unwrap(), b"\0asm and so on");
-    let why = bomb.component.clone().unwrap_err();
+    let Component::Unreadable(why) = &bomb.component else {
+        panic!("{bomb:?}");
+    };
     assert!(
         why.contains("bomb.wasm.gz: unpacks to more than 32 MiB"),
         "{why}"
@@ -103,7 +109,7 @@ fn a_packed_component_is_the_one_that_is_in_it() {
 
 #[test]
 fn a_missing_component_is_named_with_its_document() {
-    let plugin = manifest::parse(Path::new("x/good.yaml"), &document("good"))
+    let plugin = manifest::parse(&Origin::File("x/good.yaml".into()), &document("good"))
         .unwrap()
         .remove(0);
     let error = read_component(&plugin).unwrap_err();

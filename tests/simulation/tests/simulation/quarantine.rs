@@ -7,11 +7,11 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windlass_apiserver::faults::{Fault, Matcher, Switch};
 use windlass_apiserver::request::route::Verb;
-use windlass_host::digest::Digest;
+
 use windlass_host::hosting::LastGood;
 use windlass_host::lease::Lease;
 use windlass_host::memory::Bounds;
-use windlass_host::source::{Candidate, Folder};
+use windlass_host::source::{Candidate, Wanted};
 use windlass_simulation::script::Action;
 use windlass_simulation::trace::Log;
 use windlass_simulation::user;
@@ -22,7 +22,7 @@ use crate::standby::{Host, SECOND, play, until};
 
 /// Another host publishes that the greeter was at work when it crashed, in two crashes.
 fn accuse(world: &World) {
-    let digest = world.plugin().component.as_ref().map(Digest::hex).unwrap();
+    let digest = world.plugin().component.digest().unwrap().hex();
     let entry = |run: &str, before: i64| {
         let at = world.clock.wall() - SignedDuration::from_secs(before);
         json!({ "run": run, "at": at.to_string(), "digest": digest })
@@ -231,10 +231,10 @@ fn bookcase(world: &Arc<World>, name: &str) {
     assert_eq!(code, 201, "{answer}");
 }
 
-fn folder(candidates: &[Candidate]) -> Folder {
-    Folder {
+fn folder(candidates: &[Candidate]) -> Wanted {
+    Wanted {
         plugins: candidates.to_vec(),
-        ..Folder::default()
+        ..Wanted::default()
     }
 }
 

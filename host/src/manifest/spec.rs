@@ -1,0 +1,133 @@
+//! A Plugin document as it is written, and its check.
+
+use serde::Deserialize;
+use serde_json::Value;
+use windlass_yaml as yaml;
+
+use super::{
+    API_VERSION, Build, DefinitionPolicy, DeletionPolicy, FieldError, KIND, Origin, PluginDocument,
+    RESYNC, SHORTEST_RESYNC, http, limits, source, takeover, units,
+};
+use crate::grants::{Grant, GrantError, GrantErrors, Grants};
+use crate::object::manager_of;
+use crate::text::is_dns_label;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Document {
+    api_version: String,
+    kind: String,
+    pub(super) metadata: DocumentMetadata,
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentMetadata {
+    pub(super) name: String,
+    #[serde(default, rename = "labels")]
+    _labels: std::collections::BTreeMap<String, String>,
+    #[serde(default, rename = "annotations")]
+    _annotations: std::collections::BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct Spec {
+    /// Where the component is.
+    #[cfg_attr(test, schemars(extend("x-kubernetes-validations" = super::crd::source_rules())))]
+    source: source::Raw,
+    /// Handed to the plugin as JSON.
+    #[serde(default, deserialize_with = "yaml::untyped")]
+    #[cfg_attr(test, schemars(schema_with = "super::crd::any_object"))]
+    config: serde_json::Map<String, Value>,
+    /// What the plugin may touch. Nothing is allowed that is not here.
+    #[serde(default)]
+    grants: Vec<Grant>,
+    /// Where the plugin may send HTTP requests.
+    #[serde(default, deserialize_with = "yaml::untyped")]
+    #[cfg_attr(test, schemars(schema_with = "super::crd::http"))]
+    http: serde_json::Map<String, Value>,
+    /// How much the plugin may use.
+    #[serde(default)]
+    limits: limits::Raw,
+    /// The finalizer of the operator that ran before, whose objects the plugin takes over.
+    finalizer: Option<String>,
+    /// The field managers of the operator that ran before, whose fields the plugin takes over.
+    #[serde(default)]
+    replaces: Vec<String>,
+    /// How often all objects are reconciled again, such as 10h.
+    resync: Option<units::Time>,
+    /// What is done about the CustomResourceDefinitions that the component carries.
+    #[serde(default)]
+    crds: DefinitionPolicy,
+    /// What becomes of the plugin when its object is deleted, while objects carry its finalizer.
+    #[serde(default, rename = "deletionPolicy")]
+    deletion: DeletionPolicy,
+    /// How the component is built. Only `windlass dev` and `windlass build` read it.
+    build: Option<Build>,
+}
+
+/// Checks a document that stands in `origin`.
+pub(super) fn check(
+    origin: &Origin,
+    document: Document,
+) -> Result<PluginDocument, Vec<FieldError>> {
+    let name = document.metadata.name;
+    let fail = |path: &str, message: String| Err(vec![FieldError::new(path, message)]);
+    if document.api_version != API_VERSION || document.kind != KIND {
+        let (version, kind) = (document.api_version, document.kind);
+        let is = format!("is a {kind} of {version}; this host reads {KIND} of {API_VERSION}");
+        return fail("kind", is);
+    }
+    if !is_dns_label(&name) {
+        let must = "must be a DNS label: at most 63 of a-z, 0-9 and `-`, with a letter or digit at both ends";
+        return fail("metadata.name", must.into());
+    }
+    let limits = match document.spec.limits.check() {
+        Ok(limits) => limits,
+        Err(problem) => {
+            // It begins with the field.
+            let (field, must) = problem.split_once(' ').unwrap_or(("", &problem));
+            return fail(&format!("spec.limits.{field}"), must.to_owned());
+        }
+    };
+    let resync = document.spec.resync.map_or(RESYNC, |time| time.0);
+    if resync < SHORTEST_RESYNC {
+        return fail("spec.resync", "must be at least 1m".into());
+    }
+    let grants = Grants::new(document.spec.grants).map_err(|GrantErrors(problems)| {
+        let problems = problems.into_iter();
+        let field =
+            |it: GrantError| FieldError::new(format!("spec.grants{}", it.path()), it.message);
+        problems.map(field).collect::<Vec<_>>()
+    })?;
+    if let Some(name) = &document.spec.finalizer
+        && let Some(problem) = takeover::finalizer_problem(name, &grants)
+    {
+        return fail("spec.finalizer", problem);
+    }
+    let own = manager_of(&name);
+    if let Some((at, problem)) = takeover::replaces_problem(&document.spec.replaces, &own) {
+        return fail(&format!("spec.replaces[{at}]"), problem);
+    }
+    let http = http::read(document.spec.http)?;
+    let source = document.spec.source.check(origin);
+    let source = source.map_err(|problem| vec![problem])?;
+    Ok(PluginDocument {
+        source,
+        origin: origin.clone(),
+        finalizer: document.spec.finalizer,
+        replaces: document.spec.replaces,
+        config: Value::Object(document.spec.config).to_string(),
+        grants,
+        http,
+        limits,
+        resync,
+        crds: document.spec.crds,
+        deletion: document.spec.deletion,
+        build: document.spec.build,
+        name,
+    })
+}

@@ -1,0 +1,119 @@
+//! A plugin as somebody wants it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::component::read_file;
+use crate::digest::{Digest, digest};
+use crate::manifest::{PluginDocument, line_of_grant};
+
+/// A plugin as somebody wants it: its document, and the component that it names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The document.
+    pub document: PluginDocument,
+    /// The text that holds the document: of a file, perhaps with others.
+    pub text: Arc<str>,
+    /// The component, as far as it is known.
+    pub component: Component,
+    /// The component itself, where it is at hand.
+    in_memory: Option<Arc<[u8]>>,
+}
+
+impl Candidate {
+    /// A plugin whose component is at hand, whatever file its document names.
+    pub fn new(document: PluginDocument, text: Arc<str>, component: Arc<[u8]>) -> Self {
+        Self {
+            component: Component::Known(digest(&component)),
+            in_memory: Some(component),
+            document,
+            text,
+        }
+    }
+
+    /// A plugin whose component is where its document says.
+    pub(crate) fn listed(document: PluginDocument, text: Arc<str>, component: Component) -> Self {
+        Self {
+            document,
+            text,
+            component,
+            in_memory: None,
+        }
+    }
+
+    /// Reads the component.
+    ///
+    /// # Errors
+    /// Why it cannot be read, naming document and file. What is in no file cannot be read so.
+    pub fn read_component(&self) -> Result<Cow<'_, [u8]>, String> {
+        match &self.in_memory {
+            Some(component) => Ok(Cow::Borrowed(component)),
+            None => read_component(&self.document).map(Cow::Owned),
+        }
+    }
+
+    /// Whether the component can be read without asking anyone.
+    pub(crate) fn is_at_hand(&self) -> bool {
+        self.in_memory.is_some() || self.document.source.file().is_some()
+    }
+
+    /// The same, whose component is to be fetched.
+    pub(crate) fn to_fetch(&self) -> Self {
+        Self {
+            component: Component::Remote,
+            ..self.clone()
+        }
+    }
+
+    /// The same, whose component has turned out to have this digest.
+    pub(crate) fn with_digest(&self, digest: Digest) -> Self {
+        Self {
+            component: Component::Known(digest),
+            ..self.clone()
+        }
+    }
+
+    /// The line of the file on which grant number `index` begins, the first being 1.
+    pub fn line_of_grant(&self, index: usize) -> Option<u64> {
+        self.document.origin.file()?;
+        line_of_grant(&self.text, &self.document.name, index)
+    }
+}
+
+/// What is known of a component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// Its digest.
+    Known(Digest),
+    /// It cannot be read, for this reason.
+    Unreadable(String),
+    /// It has to be fetched.
+    Remote,
+}
+
+impl Component {
+    /// The digest, if it is known.
+    pub fn digest(&self) -> Option<Digest> {
+        match self {
+            Self::Known(digest) => Some(*digest),
+            Self::Unreadable(_) | Self::Remote => None,
+        }
+    }
+}
+
+/// Reads the component of `plugin` from its file.
+///
+/// # Errors
+/// Why it cannot be read, naming document and file; or that it is in no file.
+pub fn read_component(plugin: &PluginDocument) -> Result<Vec<u8>, String> {
+    match plugin.source.file() {
+        Some(file) => read_file(file).map_err(|why| blame(plugin, &why)),
+        None => Err(blame(plugin, "is not a file")),
+    }
+}
+
+/// What is wrong with the component of `plugin`.
+pub(crate) fn blame(plugin: &PluginDocument, why: &str) -> String {
+    let PluginDocument { origin, source, .. } = plugin;
+    format!("{origin}: {}: {source}: {why}", source.field())
+}
