@@ -76,6 +76,8 @@ bugs! {
     TheGateIsOpen,
     /// The Lease is given up while passes still run.
     TheLeaseIsReleasedFirst,
+    /// A gate opens though the list no longer names the host as the holder.
+    TheListIsNotHeeded,
 }
 
 /// The value `right`, or `wrong` if hosts have this bug; or the statement `wrong`, which runs if they have.

@@ -32,6 +32,7 @@ mod takeover;
 mod version;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +53,7 @@ use crate::api::{Api, Discovery};
 use crate::controller::{Archive, ControllerHandles};
 use crate::events::Recorder;
 use crate::informer::Informers;
-use crate::lease::Times;
+use crate::lease::Session;
 use crate::manifest::Origin;
 use crate::metrics::Metrics;
 use crate::plugin::{HttpMeans, Sandboxes};
@@ -89,10 +90,8 @@ pub struct Host {
     pub quarantine: Quarantine,
     /// The namespace of the leases.
     pub namespace: String,
-    /// The name of this host.
-    pub identity: String,
-    /// The times of the leases.
-    pub times: Times,
+    /// By what others know that this host is alive.
+    pub session: Session,
     /// How long passes may take to end when the host or a plugin stops.
     pub grace: Duration,
     /// What the newest passes of each plugin did.
@@ -208,16 +207,10 @@ impl Host {
         let _watching = host.seams.spawn.task(watch_on(watch, send));
         let (send, mut object_news) = mpsc::channel(1);
         let (tell, told) = watch::channel(wanted);
-        let _published = objects.map(|objects| {
-            let follow = ObjectWatch::new(objects.clone(), host.seams.clock);
-            let (removals, watched) = (Removals::default(), objects.clone());
-            let (publisher, remover, said) = (host.clone(), host.clone(), removals.clone());
-            let publish = async move { publisher.publish_status(objects, told, said).await };
-            let remove = async move { remover.remove_plugins(watched, removals).await };
-            let spawn = &host.seams.spawn;
-            let follow = spawn.task(follow_on(follow, send));
-            (follow, spawn.task(publish), spawn.task(remove))
-        });
+        let _followed = objects.map(|objects| host.follow_objects(objects, told, send));
+        let session = host.session.clone();
+        let kept = session.clone();
+        let keeping = host.seams.spawn.task(async move { kept.keep().await });
         let mut lost = None;
         while lost.is_none() {
             tokio::select! {
@@ -241,10 +234,13 @@ impl Host {
             advance(phase, ShutdownPhase::Abort);
         }
         let lost = plugins.stop(phases, lost).await;
-        match lost {
-            Some(lost) => bail!("{lost}"),
-            None => Ok(()),
+        drop(keeping);
+        if let Some(lost) = lost {
+            // Others wait until it has expired: what it still holds may have been written a moment ago.
+            bail!("{lost}");
         }
+        session.end().await;
+        Ok(())
     }
 }
 
@@ -255,6 +251,25 @@ async fn watch_on(mut watch: FolderWatch, folders: mpsc::Sender<Wanted>) {
         if folders.send(folder).await.is_err() {
             return;
         }
+    }
+}
+
+impl Host {
+    /// Follows Plugin objects, says how far each plugin is, and removes those that are deleted.
+    fn follow_objects(
+        self: &Arc<Self>,
+        objects: PluginObjects,
+        wanted: watch::Receiver<Wanted>,
+        news: mpsc::Sender<Wanted>,
+    ) -> (Task<()>, [Task<Infallible>; 2]) {
+        let follow = ObjectWatch::new(objects.clone(), self.seams.clock);
+        let (removals, watched) = (Removals::default(), objects.clone());
+        let (publisher, remover, said) = (self.clone(), self.clone(), removals.clone());
+        let publish = async move { publisher.publish_status(objects, wanted, said).await };
+        let remove = async move { remover.remove_plugins(watched, removals).await };
+        let spawn = &self.seams.spawn;
+        let follow = spawn.task(follow_on(follow, news));
+        (follow, [spawn.task(publish), spawn.task(remove)])
     }
 }
 

@@ -1,33 +1,51 @@
 //! One Lease for each plugin: who runs it. Two hosts never run the same plugin at once.
 //!
-//! - Whether another holder is alive is judged by local time: its `renewTime` must not move for a
-//!   whole lease duration, whatever the clocks say (client-go's rule).
+//! ```text
+//! host a ──renews each 2 s──> Lease windlass-session-a-1234      its session
+//!      └───writes once──────> Lease windlass-greeter             holder a, by session windlass-session-a-1234
+//! host b ──lists each 2 s──> all of them: has the session of a moved?
+//! ```
+//! - A host renews one Lease, its session. The Lease of a plugin names the session of its holder, and is written when it
+//!   changes hands, and every 20 minutes.
+//! - Whether another holder is alive is judged by local time: its session must not move for a whole lease duration,
+//!   whatever the clocks say (client-go's rule). A Lease without a session is of a host from before sessions: its own
+//!   `renewTime` counts.
+//! - Who takes over ends the session of the dead holder first. So a holder that comes back cannot renew it, and finds out
+//!   who has its Leases before its gates open.
 //! - Clients promise no fencing: a host that cannot renew in time stops its calls and ends, and no write
 //!   of the plugin is sent any more.
 
+mod acquire;
 mod flags;
+mod hold;
 mod observed;
 mod published;
 mod record;
+mod session;
 
 use std::time::Duration;
 
 use http::Method;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::api::Gate;
-use crate::api::{Accept, Api, ApiError, Request, object};
+use crate::api::{Accept, Api, ApiError, Request};
 use crate::bugs::bug;
 use crate::crashes::Crashes;
 use crate::seams::Seams;
-use crate::text::LogOnce;
 pub use flags::LeaderElectionFlags;
 pub use observed::ObservedLease;
-use record::LeaderElectionRecord;
+use record::{LeaderElectionRecord, LeaseWrite, PLUGIN};
+pub use session::Session;
+use session::{PluginLeases, Renewal};
 
 /// How often a Lease is given up again, when something else was written first.
 const RELEASES: usize = 3;
+
+/// How long a plugin's Lease lasts for hosts from before sessions, at least: they go by its `renewTime`.
+const LASTS: Duration = Duration::from_secs(3600);
 
 /// The times of a lease, with the names of client-go's flags.
 #[derive(Clone, Copy, Debug)]
@@ -51,18 +69,33 @@ impl Default for Times {
     }
 }
 
+impl Times {
+    /// How long a plugin's Lease lasts for hosts that know no sessions.
+    fn lasts(&self) -> Duration {
+        LASTS.max(4 * self.lease_duration)
+    }
+}
+
 /// The Lease of one plugin.
 pub struct Lease {
-    api: Api,
-    seams: Seams,
-    namespace: String,
+    session: Session,
     name: String,
-    identity: String,
-    times: Times,
     gate: Gate,
     crashes: Crashes,
     /// What was published of crashes when it was looked at last.
     heard: Mutex<String>,
+    written: Mutex<Written>,
+}
+
+/// What this host has written into a Lease last.
+#[derive(Clone, Debug, Default)]
+struct Written {
+    /// The `renewTime`.
+    renewed: String,
+    /// When it was sent.
+    sent: Option<Instant>,
+    /// How many heartbeats had begun when it was answered: what they list may not show it.
+    begun: u64,
 }
 
 fn name_of(plugin: &str) -> String {
@@ -73,26 +106,23 @@ fn collection(namespace: &str) -> String {
     format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases")
 }
 
+/// The time, as a Lease has it.
+fn now(seams: &Seams) -> String {
+    format!("{:.6}", seams.clock.wall())
+}
+
 impl Lease {
-    /// The Lease of `plugin` in `namespace`, wanted by `identity`.
-    pub fn new(
-        api: Api,
-        seams: Seams,
-        namespace: &str,
-        plugin: &str,
-        identity: &str,
-        times: Times,
-    ) -> Self {
+    /// The Lease of `plugin`, wanted by the host of `session`.
+    pub fn new(session: &Session, plugin: &str) -> Self {
+        let times = session.times();
+        let clock = session.seams().clock;
         Self {
-            gate: Gate::new(seams.clock, times.renew_deadline, times.lease_duration),
-            api,
-            seams,
-            namespace: namespace.to_owned(),
+            session: session.clone(),
             name: name_of(plugin),
-            identity: identity.to_owned(),
-            times,
+            gate: Gate::new(clock, times.renew_deadline, times.lease_duration),
             crashes: Crashes::default(),
             heard: Mutex::default(),
+            written: Mutex::default(),
         }
     }
 
@@ -130,98 +160,20 @@ impl Lease {
         Ok(items.filter_map(namespace).collect())
     }
 
-    /// Waits until the Lease is ours. Says once whom it waits for. Calls `waits` when it cannot be had at once, with its
-    /// holder, if that is another one.
-    /// `watched` is what is known of the Lease from before: a holder that was watched once need not be watched again.
-    pub async fn acquire(&self, mut watched: ObservedLease, waits: impl Fn(Option<&str>)) {
-        let mut logged = LogOnce::default();
-        loop {
-            match self.try_acquire(&mut watched).await {
-                Ok(None) => return,
-                Ok(Some(holder)) => {
-                    waits(Some(&holder));
-                    if logged.is_new(holder.clone()) {
-                        tracing::info!(
-                            lease = self.name,
-                            holder,
-                            "waiting: another host runs this plugin"
-                        );
-                    }
-                }
-                Err(error) => {
-                    waits(None);
-                    let text = error.to_string();
-                    if logged.is_new(text.clone()) {
-                        tracing::warn!(
-                            lease = self.name,
-                            "cannot take the lease, trying again: {text}"
-                        );
-                    }
-                }
-            }
-            let pause = self.seams.rng.spread(self.times.retry_period, 0.2);
-            self.seams.clock.sleep(pause).await;
-        }
-    }
-
-    /// Renews until that fails for too long; then it is lost. Costs one request each time.
-    pub async fn hold(&self) {
-        self.renew_on().await;
-        self.gate.close();
-    }
-
-    async fn renew_on(&self) {
-        let mut renewed = self.seams.clock.now();
-        let mut last = None;
-        loop {
-            self.seams.clock.sleep(self.times.retry_period).await;
-            let (sent, opened) = (self.seams.clock.now(), self.gate.now());
-            let renewal = Box::pin(self.renew(last.take()));
-            let renewal = self
-                .seams
-                .clock
-                .within(self.times.renew_deadline, renewal)
-                .await;
-            let late = || Err(ApiError::Unreachable("no answer in time".to_owned()));
-            match renewal.unwrap_or_else(late) {
-                Ok(Ok(record)) => {
-                    renewed = sent;
-                    self.gate.open(opened);
-                    last = Some(record);
-                }
-                Ok(Err(holder)) => {
-                    let lease = &self.name;
-                    tracing::error!(lease, holder, "another host has taken the lease");
-                    return;
-                }
-                Err(error) => {
-                    tracing::warn!(lease = self.name, "cannot renew the lease: {error}");
-                    if self.seams.clock.now() - renewed > self.times.renew_deadline {
-                        tracing::error!(
-                            lease = self.name,
-                            "the lease could not be renewed in time"
-                        );
-                        return;
-                    }
-                }
-            }
-        }
-    }
-
     /// Gives the Lease up, so that another host need not wait.
     ///
-    /// A renewal that was under way when [`Lease::hold`] was dropped may land in between, so a write
+    /// A write that was under way when [`Lease::hold`] was dropped may land in between, so a write
     /// that comes too late is made again.
     pub async fn release(&self) {
         bug!(TheLeaseIsReleasedFirst, self.gate.close(), ());
         for _ in 0..RELEASES {
             let released = match self.read().await {
-                Ok(Some(record)) if record.holder == self.identity => self.write(&record, "").await,
+                Ok(Some(record)) if self.is_own(&record) => self.write(Some(&record), None).await,
                 _ => return,
             };
             match released {
                 Err(error) if error.is_race() => {}
-                Ok(_) => return,
+                Ok(()) => return,
                 Err(error) => {
                     let name = &self.name;
                     tracing::warn!(lease = name, "cannot give the lease up: {error}");
@@ -231,160 +183,66 @@ impl Lease {
         }
     }
 
-    /// Who runs the plugin now, if anybody does. Watches a lease that is not renewed for as long as
-    /// its duration, before it calls its holder dead; `watched` keeps what was seen.
-    ///
-    /// # Errors
-    /// The API server could not be asked.
-    pub async fn holder(&self, watched: &mut ObservedLease) -> Result<Option<String>, ApiError> {
-        loop {
-            let Some(record) = self.read().await? else {
-                return Ok(None);
-            };
-            let before = watched.record().cloned();
-            if before.as_ref().is_some_and(|before| !before.is_as(&record)) {
-                return Ok((!record.holder.is_empty()).then_some(record.holder));
-            }
-            if watched.is_free(&record, self.seams.clock.now(), self.times.lease_duration) {
-                return Ok(None);
-            }
-            if before.is_none() {
-                let (holder, seconds) = (&record.holder, record.duration.as_secs());
-                tracing::info!(
-                    lease = self.name,
-                    holder,
-                    "waiting for up to {seconds} s to see whether its holder is alive"
-                );
-            }
-            self.seams.clock.sleep(self.times.retry_period / 2).await;
-        }
-    }
-
-    /// `None` if the Lease is ours now, otherwise whose it is.
-    async fn try_acquire(&self, watched: &mut ObservedLease) -> Result<Option<String>, ApiError> {
-        let there = self.read().await?;
-        let sent = self.gate.now();
-        let written = match there {
-            // Somebody has deleted it, and its holder may not know that yet.
-            None if let Some(holder) = watched.alive(self.seams.clock.now(), &self.identity) => {
-                return Ok(Some(holder));
-            }
-            None => self.create().await,
-            Some(record)
-                if record.holder == self.identity
-                    || watched.is_free(
-                        &record,
-                        self.seams.clock.now(),
-                        self.times.lease_duration,
-                    ) =>
-            {
-                self.write(&record, &self.identity).await
-            }
-            Some(record) => return Ok(Some(record.holder)),
-        };
-        match written {
-            Ok(_) => {
-                self.gate.open(sent);
-                Ok(None)
-            }
-            Err(error) if error.is_race() => {
-                let now = self.seams.clock.now();
-                Ok(Some(watched.was_beaten(now, self.times.lease_duration)))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Renews from what the last renewal left; reads first if that is not known, or not so any
-    /// more. A Lease that nobody holds, since somebody has emptied it, is taken again, as client-go does. Answers
-    /// the holder if that is another one.
-    async fn renew(
-        &self,
-        last: Option<LeaderElectionRecord>,
-    ) -> Result<Result<LeaderElectionRecord, String>, ApiError> {
-        if let Some(last) = last {
-            match self.write(&last, &self.identity).await {
-                Err(error) if error.is_race() || error.is_not_found() => {}
-                written => return written.map(Ok),
-            }
-        }
-        match self.read().await? {
-            None => self.create().await.map(Ok),
-            Some(record) if record.holder == self.identity || record.holder.is_empty() => {
-                self.write(&record, &self.identity).await.map(Ok)
-            }
-            Some(record) => Ok(Err(record.holder)),
-        }
+    /// Whether this host holds it, and not another one of the same name.
+    fn is_own(&self, record: &LeaderElectionRecord) -> bool {
+        let session = record.session();
+        record.holder == self.session.identity() && session.is_none_or(|it| self.session.was(it))
     }
 
     async fn read(&self) -> Result<Option<LeaderElectionRecord>, ApiError> {
-        let uri = format!("{}/{}", self.collection(), self.name);
-        let read: Option<Value> = self.api.read(uri).await?;
-        Ok(read.as_ref().map(|read| self.record(read)))
+        let record = self.session.read(&self.name).await?;
+        if let Some(record) = &record {
+            self.listen(record.crashes());
+        }
+        Ok(record)
     }
 
-    async fn create(&self) -> Result<LeaderElectionRecord, ApiError> {
-        let lease = self.lease(&self.identity, 0, None, None);
-        let request = Request::json(Method::POST, self.collection(), &lease);
-        Ok(self.record(&self.api.send(request).await?))
+    /// The Lease as it was listed, or else as it is now: hosts from before sessions make Leases without the label.
+    async fn look(
+        &self,
+        listed: Option<&PluginLeases>,
+    ) -> Result<Option<LeaderElectionRecord>, ApiError> {
+        match listed.and_then(|leases| leases.get(&self.name)) {
+            Some(record) => {
+                self.listen(record.crashes());
+                Ok(Some(record.clone()))
+            }
+            None => self.read().await,
+        }
     }
 
-    /// Writes the lease for `holder`, if it is still as `record` says.
+    /// Writes the Lease, if it is still as `before` says: held by this host and its session, or by nobody.
     async fn write(
         &self,
-        record: &LeaderElectionRecord,
-        holder: &str,
-    ) -> Result<LeaderElectionRecord, ApiError> {
-        let changes = i64::from(record.holder != holder && !holder.is_empty());
-        let acquired = (record.holder == holder).then_some(record.acquired.as_str());
-        let transitions = record.transitions + changes;
-        let lease = self.lease(holder, transitions, Some(record), acquired);
-        let uri = format!("{}/{}", self.collection(), self.name);
-        let request = Request::json(Method::PUT, uri, &lease);
-        Ok(self.record(&self.api.send(request).await?))
-    }
-
-    /// What a Lease says that was read or written just now.
-    fn record(&self, lease: &Value) -> LeaderElectionRecord {
-        let record = LeaderElectionRecord::of(lease);
-        self.listen(record.crashes());
-        record
-    }
-
-    fn lease(
-        &self,
-        holder: &str,
-        transitions: i64,
         before: Option<&LeaderElectionRecord>,
-        acquired: Option<&str>,
-    ) -> Value {
-        let now = format!("{:.6}", self.seams.clock.wall());
-        let metadata = object([
-            ("name", Some(self.name.clone().into())),
-            ("namespace", Some(self.namespace.clone().into())),
-            (
-                "resourceVersion",
-                before.map(|it| Value::from(&*it.version)),
-            ),
-            ("labels", before.and_then(|it| it.labels.clone())),
-            ("annotations", before.and_then(|it| it.annotations.clone())),
-        ]);
-        json!({
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": metadata,
-            "spec": {
-                "holderIdentity": holder,
-                "leaseDurationSeconds": self.times.lease_duration.as_secs().max(1),
-                "acquireTime": acquired.unwrap_or(&now),
-                "renewTime": now,
-                "leaseTransitions": transitions,
-            },
-        })
-    }
-
-    fn collection(&self) -> String {
-        collection(&self.namespace)
+        session: Option<&str>,
+    ) -> Result<(), ApiError> {
+        let (times, seams) = (self.session.times(), self.session.seams());
+        let (sent, renewed) = (seams.clock.now(), now(seams));
+        let write = LeaseWrite {
+            namespace: self.session.namespace(),
+            name: &self.name,
+            purpose: PLUGIN,
+            holder: session.map_or("", |_| self.session.identity()),
+            session,
+            duration: session.map_or(times.lease_duration, |_| times.lasts()),
+            now: &renewed,
+            before,
+        };
+        let collection = collection(self.session.namespace());
+        let (method, uri) = match before {
+            Some(_) => (Method::PUT, format!("{collection}/{}", self.name)),
+            None => (Method::POST, collection),
+        };
+        let request = Request::json(method, uri, &write.object());
+        let answer: Value = self.session.api().send(request).await?;
+        self.listen(LeaderElectionRecord::of(&answer).crashes());
+        *self.written.lock() = Written {
+            renewed,
+            sent: Some(sent),
+            begun: self.session.begun(),
+        };
+        Ok(())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::crashes::Crashes;
 use crate::events::Recorder;
 use crate::hosting::{Host, LastGood, Quarantine, Sources};
 use crate::informer::{Informers, Settings};
-use crate::lease::Times;
+use crate::lease::{Session, Times};
 use crate::metrics::Metrics;
 use crate::plugin::{HttpMeans, Sandboxes, ServerAddresses, code_cache, sandboxes};
 use crate::recording::FailureRecorder;
@@ -175,6 +175,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         began: seams.clock.now(),
     };
     let (events, recorder) = Recorder::start(api.clone(), seams, &identity);
+    let session = Session::new(api.clone(), seams.clone(), &namespace, &identity, times);
     let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
     let settings = Settings::default();
     let informers = Informers::new(api.clone(), discovery.clone(), seams.clone(), settings);
@@ -197,8 +198,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         last_good,
         quarantine,
         namespace,
-        identity,
-        times,
+        session,
     };
     Wired {
         host: Arc::new(host),

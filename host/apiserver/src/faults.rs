@@ -78,6 +78,8 @@ pub struct Matcher {
     pub verb: Option<Verb>,
     /// The plural; all if nothing is said.
     pub plural: Option<String>,
+    /// A plural that is not meant.
+    pub but: Option<String>,
     /// The user; all if nothing is said.
     pub user: Option<String>,
     /// The namespace, the object's name, and the subresource, both empty where there is none; all if nothing is
@@ -128,6 +130,7 @@ impl Matcher {
                 .plural
                 .as_ref()
                 .is_none_or(|plural| *plural == target.plural)
+            && self.but.as_ref() != Some(&target.plural)
             && self
                 .user
                 .as_ref()

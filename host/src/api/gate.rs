@@ -1,7 +1,7 @@
 //! The write gate: a plugin's write is sent only while nobody else can hold the plugin's Lease.
 //!
-//! - A write is let through until `renew-deadline` after the last renewal was *sent*, and must have ended before
-//!   `lease-duration` after it: until then nobody else takes over (client-go's rule, which promises no fencing).
+//! - A write is let through until `renew-deadline` after the last renewal of the host's session was *sent*, and must
+//!   have ended before `lease-duration` after it: until then nobody else takes over (client-go's rule, which promises no fencing).
 //! - Time counts on while the machine sleeps. A process that stands still between the gate and its socket is
 //!   not caught: nothing that a client does could.
 
@@ -35,12 +35,7 @@ impl Gate {
         }
     }
 
-    /// The time now, for [`Gate::open`].
-    pub(crate) fn now(&self) -> Duration {
-        self.clock.boot()
-    }
-
-    /// A renewal that was sent at `sent` was carried out.
+    /// A renewal that was sent at `sent`, by [`Clock::boot`], was carried out.
     pub(crate) fn open(&self, sent: Duration) {
         let mut renewed = self.renewed.lock();
         *renewed = (*renewed).max(Some(sent));

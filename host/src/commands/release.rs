@@ -4,6 +4,8 @@
 //! - It refuses while a host runs the plugin: that host would put them back.
 //! - What `finalize` would have undone stays; the objects are free to go.
 
+use std::convert::Infallible;
+
 use anyhow::{Context, bail};
 use clap::Args;
 use futures::future::select_all;
@@ -13,10 +15,10 @@ use crate::connect::{ClusterFlags, connect};
 use crate::error::Chain;
 use crate::finalizers::{FinalizerPatch, settle_finalizer};
 use crate::hosting::carriers;
-use crate::lease::{Lease, ObservedLease, Times};
+use crate::lease::{Lease, ObservedLease, Session, Times};
 use crate::manifest::belongs_to_kubernetes;
 use crate::object::finalizer_of;
-use crate::seams::Seams;
+use crate::seams::{Seams, Task};
 use crate::text::is_dns_label;
 
 /// Remove a plugin's finalizers from all objects.
@@ -58,22 +60,23 @@ pub async fn release(flags: ReleaseFlags, seams: Seams) -> anyhow::Result<()> {
     let namespaces = namespaces(&flags, &api, namespace).await?;
     let identity = format!("windlass-release_{:016x}", seams.rng.number());
     let times = Times::default();
-    let lease = |namespace: &String| {
-        Lease::new(
-            api.clone(),
-            seams.clone(),
-            namespace,
-            plugin,
-            &identity,
-            times,
-        )
+    let session = |namespace: &String| {
+        let (api, seams) = (api.clone(), seams.clone());
+        Session::new(api, seams, namespace, &identity, times)
     };
-    let leases: Vec<Lease> = namespaces.iter().map(lease).collect();
+    let sessions: Vec<Session> = namespaces.iter().map(session).collect();
+    let lease = |session| Lease::new(session, plugin);
+    let leases: Vec<Lease> = sessions.iter().map(lease).collect();
     let watched = check_nobody_holds(&leases, plugin).await?;
     if flags.dry_run {
         return take_off(&flags, &api, &seams).await;
     }
     // Held meanwhile, so that no host starts the plugin under our hands.
+    let keep = |session: &Session| {
+        let session = session.clone();
+        seams.spawn.task(async move { session.keep().await })
+    };
+    let keeping: Vec<Task<Infallible>> = sessions.iter().map(keep).collect();
     for (lease, seen) in leases.iter().zip(watched) {
         let acquired = lease.acquire(seen, |_| {});
         let acquired = seams.clock.within(times.lease_duration, acquired).await;
@@ -89,6 +92,10 @@ pub async fn release(flags: ReleaseFlags, seams: Seams) -> anyhow::Result<()> {
     };
     for lease in &leases {
         lease.release().await;
+    }
+    drop(keeping);
+    for session in &sessions {
+        session.end().await;
     }
     ended
 }

@@ -72,7 +72,7 @@ impl Host {
                     running: meters.about(),
                     refusal: meters.not_running(),
                     stays: removals.why(name),
-                    holder: (meters.leads.get() > 0).then_some(&self.identity),
+                    holder: (meters.leads.get() > 0).then_some(self.session.identity()),
                 };
                 let published = self.publish_one(object, &situation, &mut writing);
                 failed |= published.await.is_err();
@@ -165,7 +165,7 @@ impl Host {
                 .as_ref()
                 .and_then(|it| it.pointer("/spec/holderIdentity"));
             let holder = holder.and_then(Value::as_str).unwrap_or_default();
-            if !holder.is_empty() && holder != self.identity {
+            if !holder.is_empty() && holder != self.session.identity() {
                 return Ok(false);
             }
         }

@@ -97,7 +97,10 @@ impl Host {
         let run = async {
             // Who gets the Lease at once lists after that, and need not ask how far the lists are.
             let tried = tried.wait_for(|tried| *tried);
-            let patience = self.seams.clock.within(self.times.retry_period, tried);
+            let patience = self
+                .seams
+                .clock
+                .within(self.session.times().retry_period, tried);
             tokio::select! {
                 biased;
                 _ = patience => {}

@@ -229,15 +229,7 @@ impl Host {
 
     /// The Lease of plugin `name`.
     pub(super) fn lease(&self, name: &str) -> Lease {
-        let lease = Lease::new(
-            self.api.clone(),
-            self.seams.clone(),
-            &self.namespace,
-            name,
-            &self.identity,
-            self.times,
-        );
-        lease.listening(self.quarantine.crashes.clone())
+        Lease::new(&self.session, name).listening(self.quarantine.crashes.clone())
     }
 
     /// The host, its compiler and the memory that it has.

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{LeaderElectionRecord, Lease};
+use super::record::{LeaderElectionRecord, LeaseWrite, PLUGIN};
+use super::{Lease, collection, now};
 use crate::api::{ApiError, Request};
 use crate::crashes::ANNOTATION;
 use crate::digest::Digest;
@@ -23,28 +24,43 @@ impl Lease {
     /// # Errors
     /// The API server could not be asked, or others write the Lease all the time.
     pub async fn publish(&self, digests: &BTreeSet<Digest>) -> Result<(), ApiError> {
-        let uri = format!("{}/{}", self.collection(), self.name);
+        let (api, namespace) = (self.session.api(), self.session.namespace());
+        let collection = collection(namespace);
+        let uri = format!("{collection}/{}", self.name);
         let mut tries = 1;
         loop {
-            let there: Option<Value> = self.api.read(uri.clone()).await?;
-            let record = there.as_ref().map(|there| self.record(there));
+            let there: Option<Value> = api.read(uri.clone()).await?;
+            let record = there.as_ref().map(LeaderElectionRecord::of);
             let published = record
                 .as_ref()
                 .map(LeaderElectionRecord::crashes)
                 .unwrap_or_default();
+            self.listen(published);
             let Some(text) = self.crashes.publish(digests, published) else {
                 return Ok(());
             };
             // Nobody has had it yet: it has no holder.
             let is_new = there.is_none();
-            let mut lease = there.unwrap_or_else(|| self.lease("", 0, None, None));
+            let mut lease = there.unwrap_or_else(|| {
+                let write = LeaseWrite {
+                    namespace,
+                    name: &self.name,
+                    purpose: PLUGIN,
+                    holder: "",
+                    session: None,
+                    duration: self.session.times().lease_duration,
+                    now: &now(self.session.seams()),
+                    before: None,
+                };
+                write.object()
+            });
             annotate(&mut lease, text);
             let (method, uri) = if is_new {
-                (Method::POST, self.collection())
+                (Method::POST, collection.clone())
             } else {
                 (Method::PUT, uri.clone())
             };
-            match self.api.send(Request::json(method, uri, &lease)).await {
+            match api.send(Request::json(method, uri, &lease)).await {
                 Err(error) if error.is_race() && tries < TRIES => tries += 1,
                 written => return written.map(|_: Value| ()),
             }
@@ -60,7 +76,8 @@ impl Lease {
         if *heard != published {
             published.clone_into(&mut heard);
             drop(heard);
-            self.crashes.listen(published, self.seams.clock.wall());
+            self.crashes
+                .listen(published, self.session.seams().clock.wall());
         }
     }
 }

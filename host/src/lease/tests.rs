@@ -1,24 +1,55 @@
-//! A Lease on the embedded server, in virtual time.
+//! Leases on the embedded server, in virtual time.
 
+use std::convert::Infallible;
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join;
+use http::Method;
+use serde_json::json;
+use tower::service_fn;
+use tower_service::Service;
 use windlass_apiserver::faults::{Fault, Matcher, Switch};
 use windlass_apiserver::request::route::Verb;
 use windlass_apiserver::seams as server;
 use windlass_apiserver::server::Server;
 
+use super::session::Heartbeat;
 use super::*;
 use crate::digest::digest;
-use crate::seams::{Clock, Rng, Spawn};
+use crate::seams::{Clock, Rng, Spawn, Task};
 
+mod old_hosts;
 mod published;
+mod requests;
+mod sessions;
 
 const SECOND: Duration = Duration::from_secs(1);
+
+/// What was asked of the server.
+type Asked = Arc<Mutex<Vec<(Method, String)>>>;
 
 struct World {
     server: Server,
     seams: Seams,
+    asked: Asked,
+    seed: Mutex<u64>,
+}
+
+/// A Lease of a host that keeps its session until this is dropped: then it is dead.
+struct Held {
+    lease: Lease,
+    session: Session,
+    keeps: Task<Infallible>,
+}
+
+impl Deref for Held {
+    type Target = Lease;
+
+    fn deref(&self) -> &Lease {
+        &self.lease
+    }
 }
 
 impl World {
@@ -35,21 +66,52 @@ impl World {
             clock: server::Clock::new(move || clock.wall()),
             rng: server::Rng::seeded(1),
         });
-        Self { server, seams }
+        Self {
+            server,
+            seams,
+            asked: Asked::default(),
+            seed: Mutex::new(1),
+        }
     }
 
-    fn lease(&self, identity: &str) -> Lease {
-        let client = kube::Client::new(self.server.clone(), "default");
-        let seams = self.seams.clone();
-        let api = Api::new(client, seams.clone());
-        let times = Times::default();
-        Lease::new(api, seams, "default", "greeter", identity, times)
+    fn api(&self) -> Api {
+        let (server, asked) = (self.server.clone(), self.asked.clone());
+        let counted = service_fn(move |request: http::Request<kube::client::Body>| {
+            let (method, uri) = (request.method().clone(), request.uri().to_string());
+            asked.lock().push((method, uri));
+            server.clone().call(request)
+        });
+        Api::new(kube::Client::new(counted, "default"), self.seams.clone())
+    }
+
+    /// The session of a host, which is not kept.
+    fn session(&self, identity: &str) -> Session {
+        let mut seed = self.seed.lock();
+        *seed += 1;
+        let seams = Seams {
+            rng: Rng::seeded(*seed),
+            ..self.seams.clone()
+        };
+        Session::new(self.api(), seams, "default", identity, Times::default())
+    }
+
+    /// A host that wants the Lease of the greeter.
+    fn lease(&self, identity: &str) -> Held {
+        self.host(&self.session(identity))
+    }
+
+    fn host(&self, session: &Session) -> Held {
+        let kept = session.clone();
+        Held {
+            lease: Lease::new(session, "greeter"),
+            keeps: self.seams.spawn.task(async move { kept.keep().await }),
+            session: session.clone(),
+        }
     }
 
     async fn wait(&self, duration: Duration) {
         self.seams.clock.sleep(duration).await;
     }
-
     /// The next request of this verb for a lease meets the fault.
     fn next(&self, verb: Verb, fault: Fault) {
         self.next_of("leases", verb, fault);
@@ -62,6 +124,21 @@ impl World {
     /// Every request of this verb for a lease meets the fault.
     fn always(&self, verb: Verb, fault: Fault) {
         self.switch_on("leases", verb, u64::MAX, fault);
+    }
+
+    /// The next update that sends this meets the fault.
+    fn next_update(&self, sent: Value, fault: Fault) {
+        self.server.faults().switch_on(Switch {
+            name: "update".to_owned(),
+            on: Matcher {
+                verb: Some(Verb::Update),
+                sent: Some(sent),
+                ..Matcher::default()
+            },
+            from: 0,
+            times: 1,
+            fault,
+        });
     }
 
     fn switch_on(&self, plural: &str, verb: Verb, times: u64, fault: Fault) {
@@ -90,23 +167,63 @@ fn map(name: &str) -> Request {
 async fn delete_lease_of(lease: &Lease) {
     let path = Lease::path("default", "greeter");
     let delete = Request::json(Method::DELETE, path, &json!({}));
-    lease.api.send(delete).await.unwrap();
+    lease.session.api().send(delete).await.unwrap();
 }
 
 async fn holder_of(lease: &Lease) -> String {
     lease.read().await.unwrap().unwrap().holder
 }
 
+/// What comes of the next heartbeat.
+async fn next_beat(session: &Session) -> Arc<Heartbeat> {
+    let mut beats = session.beats();
+    beats.changed().await.unwrap();
+    let beat = beats.borrow().clone();
+    beat
+}
+
+impl Held {
+    fn listening(self, crashes: Crashes) -> Self {
+        Self {
+            lease: self.lease.listening(crashes),
+            ..self
+        }
+    }
+
+    async fn takes(&self) {
+        self.acquire(ObservedLease::default(), |_| {}).await;
+    }
+
+    /// Tries to take the Lease after the next heartbeat; answers who has it.
+    async fn tries(&self, watched: &mut ObservedLease) -> Option<String> {
+        let beat = next_beat(&self.session).await;
+        let renewal = beat.renewal.as_ref().unwrap();
+        let tried = self.try_acquire(renewal, renewal.leases.as_ref(), watched);
+        tried.await.unwrap()
+    }
+
+    /// Whether it still holds the Lease after `duration`.
+    async fn holds_for(&self, world: &World, duration: Duration) -> bool {
+        tokio::select! {
+            biased;
+            () = self.hold() => false,
+            () = world.wait(duration) => true,
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_lease_is_given_up_though_a_renewal_is_still_under_way() {
+async fn a_lease_is_given_up_though_a_write_is_still_under_way() {
     let world = World::new();
     let lease = world.lease("a");
-    lease.acquire(ObservedLease::default(), |_| {}).await;
-    // The server takes its time with the last renewal: it lands between the ending host's read and write.
+    lease.takes().await;
+    // The server takes its time with the last write: it lands between the ending host's read and write.
     world.next(Verb::Get, Fault::LateAnswer(2 * SECOND));
     let late = async {
         world.wait(SECOND).await;
-        world.lease("a").renew(None).await.unwrap().unwrap()
+        let record = lease.read().await.unwrap();
+        let name = record.as_ref().unwrap().session().unwrap();
+        lease.write(record.as_ref(), Some(name)).await.unwrap();
     };
     join(lease.release(), late).await;
     assert_eq!(holder_of(&lease).await, "");
@@ -115,10 +232,7 @@ async fn a_lease_is_given_up_though_a_renewal_is_still_under_way() {
 #[tokio::test(start_paused = true)]
 async fn who_watched_a_dead_holder_need_not_watch_it_again() {
     let world = World::new();
-    world
-        .lease("dead")
-        .acquire(ObservedLease::default(), |_| {})
-        .await;
+    world.lease("dead").takes().await;
     let next = world.lease("next");
     let mut watched = ObservedLease::default();
     assert_eq!(next.holder(&mut watched).await.unwrap(), None);
@@ -132,7 +246,7 @@ async fn who_watched_a_dead_holder_need_not_watch_it_again() {
 async fn a_lease_that_is_given_up_while_it_is_watched_has_no_holder() {
     let world = World::new();
     let (held, asking) = (world.lease("host"), world.lease("asking"));
-    held.acquire(ObservedLease::default(), |_| {}).await;
+    held.takes().await;
     let ends = async {
         world.wait(SECOND).await;
         held.release().await;
@@ -142,19 +256,11 @@ async fn a_lease_that_is_given_up_while_it_is_watched_has_no_holder() {
     assert_eq!(holder.unwrap(), None);
 }
 
-async fn hold_for_5_s(world: &World, lease: &Lease) {
-    tokio::select! {
-        biased;
-        () = lease.hold() => panic!("the lease is lost"),
-        () = world.wait(5 * SECOND) => {}
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_holder_that_renews_is_named() {
     let world = World::new();
     let (held, asking) = (world.lease("host"), world.lease("asking"));
-    held.acquire(ObservedLease::default(), |_| {}).await;
+    held.takes().await;
     let mut watched = ObservedLease::default();
     let asked = asking.holder(&mut watched);
     tokio::select! {
@@ -168,12 +274,12 @@ async fn a_holder_that_renews_is_named() {
 async fn no_write_is_sent_without_the_lease_and_every_read_is() {
     let world = World::new();
     let lease = world.lease("a");
-    let api = lease.api.gated(lease.gate());
+    let api = lease.session.api().gated(lease.gate());
     let read = || api.read::<Value>("/api/v1/namespaces/default/configmaps/one".to_owned());
     let refused = api.send(map("one")).await.unwrap_err();
     assert!(matches!(refused, ApiError::NotLeader), "{refused}");
     assert!(read().await.unwrap().is_none());
-    lease.acquire(ObservedLease::default(), |_| {}).await;
+    lease.takes().await;
     api.send(map("one")).await.unwrap();
     assert!(read().await.unwrap().is_some());
     lease.release().await;
@@ -185,8 +291,8 @@ async fn no_write_is_sent_without_the_lease_and_every_read_is() {
 async fn a_write_is_refused_before_a_lease_that_cannot_be_renewed_is_given_up() {
     let world = World::new();
     let lease = world.lease("a");
-    let api = lease.api.gated(lease.gate());
-    lease.acquire(ObservedLease::default(), |_| {}).await;
+    let api = lease.session.api().gated(lease.gate());
+    lease.takes().await;
     world.always(Verb::Update, Fault::Refuse(503));
     let writes = async {
         world.wait(9 * SECOND).await;
@@ -205,8 +311,8 @@ async fn a_write_is_refused_before_a_lease_that_cannot_be_renewed_is_given_up() 
 async fn a_write_that_takes_long_ends_before_anybody_else_may_take_over() {
     let world = World::new();
     let lease = world.lease("a");
-    let api = lease.api.gated(lease.gate());
-    lease.acquire(ObservedLease::default(), |_| {}).await;
+    let api = lease.session.api().gated(lease.gate());
+    lease.takes().await;
     world.wait(8 * SECOND).await;
     world.next_of("configmaps", Verb::Create, Fault::LateAnswer(60 * SECOND));
     let (began, times) = (world.seams.clock.now(), Times::default());
@@ -223,8 +329,8 @@ async fn a_write_that_takes_long_ends_before_anybody_else_may_take_over() {
 async fn a_host_that_stood_still_sends_nothing_when_it_goes_on() {
     let world = World::new();
     let lease = world.lease("a");
-    let api = lease.api.gated(lease.gate());
-    lease.acquire(ObservedLease::default(), |_| {}).await;
+    let api = lease.session.api().gated(lease.gate());
+    lease.takes().await;
     // Nothing of it was polled for this long: no renewal, and nobody to say that it is lost.
     world.wait(20 * SECOND).await;
     let refused = api.send(map("one")).await.unwrap_err();
@@ -235,16 +341,16 @@ async fn a_host_that_stood_still_sends_nothing_when_it_goes_on() {
 async fn a_lease_that_somebody_deletes_stays_with_a_holder_that_was_seen_alive() {
     let world = World::new();
     let (holder, other) = (world.lease("holder"), world.lease("other"));
-    holder.acquire(ObservedLease::default(), |_| {}).await;
+    holder.takes().await;
     let mut watched = ObservedLease::default();
-    let seen = other.try_acquire(&mut watched).await.unwrap();
+    let seen = other.tries(&mut watched).await;
     assert_eq!(seen.as_deref(), Some("holder"));
     delete_lease_of(&other).await;
-    let seen = other.try_acquire(&mut watched).await.unwrap();
+    let seen = other.tries(&mut watched).await;
     assert_eq!(seen.as_deref(), Some("holder"), "it may not know yet");
-    // It is dead, as nobody renews.
+    // It does not want it any more, as it does not come back to it.
     world.wait(Times::default().lease_duration).await;
-    assert_eq!(other.try_acquire(&mut watched).await.unwrap(), None);
+    assert_eq!(other.tries(&mut watched).await, None);
     assert_eq!(holder_of(&other).await, "other");
 }
 
@@ -253,13 +359,13 @@ async fn a_lease_that_somebody_empties_stays_with_its_holder_unless_another_take
     for (taken_by, holds) in [("", true), ("other", false)] {
         let world = World::new();
         let lease = world.lease("one");
-        lease.acquire(ObservedLease::default(), |_| {}).await;
+        lease.takes().await;
         let uri = Lease::path("default", "greeter");
         let emptied = json!({ "spec": { "holderIdentity": taken_by } });
         let empties = async {
             world.wait(SECOND).await;
             let patch = Request::merge_patch(uri.clone(), &emptied);
-            lease.api.send(patch).await.unwrap();
+            lease.session.api().send(patch).await.unwrap();
             world.wait(60 * SECOND).await;
         };
         let still_holds = tokio::select! {
@@ -268,7 +374,7 @@ async fn a_lease_that_somebody_empties_stays_with_its_holder_unless_another_take
             () = empties => true,
         };
         assert_eq!(still_holds, holds, "{taken_by:?}");
-        let now: Value = lease.api.send(Request::get(uri)).await.unwrap();
+        let now: Value = lease.session.api().send(Request::get(uri)).await.unwrap();
         let holder = if holds { "one" } else { "other" };
         assert_eq!(now["spec"]["holderIdentity"], holder);
         assert_eq!(now["spec"]["leaseTransitions"], i64::from(holds));
@@ -300,17 +406,17 @@ async fn who_was_beaten_to_a_lease_waits_when_it_is_deleted() {
     // It hears late that there was no Lease.
     world.next(Verb::Get, Fault::LateAnswer(SECOND));
     let mut watched = ObservedLease::default();
-    let beaten = other.try_acquire(&mut watched);
+    let beaten = other.tries(&mut watched);
     let meanwhile = async {
         world.wait(SECOND / 2).await;
-        holder.acquire(ObservedLease::default(), |_| {}).await;
+        holder.takes().await;
     };
     let (beaten, ()) = join(beaten, meanwhile).await;
     let first = "another host, which was first";
-    assert_eq!(beaten.unwrap().as_deref(), Some(first));
+    assert_eq!(beaten.as_deref(), Some(first));
     delete_lease_of(&other).await;
-    let seen = other.try_acquire(&mut watched).await.unwrap();
+    let seen = other.tries(&mut watched).await;
     assert_eq!(seen.as_deref(), Some(first), "it may not know yet");
     world.wait(Times::default().lease_duration).await;
-    assert_eq!(other.try_acquire(&mut watched).await.unwrap(), None);
+    assert_eq!(other.tries(&mut watched).await, None);
 }

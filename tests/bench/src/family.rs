@@ -23,7 +23,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     about: "15,000 objects are created at once. Each gets a set of three children and a status, from a plugin with \
             eight workers. The API server is the embedded one, in a process of its own on the same two processors. The \
             last line is for 1,000 objects on a real API server with etcd. When all objects are done, the host is left \
-            alone for 30 s. It then sends only the renewals of its Lease.",
+            alone for 30 s. It then sends only the renewals of its session.",
     figures: &[
         "15,000 on the embedded server: a second",
         "15,000 on the embedded server: with children, a second",

@@ -31,6 +31,15 @@ pub async fn happen(world: Arc<World>, fault: Fault) {
             world.clock.sleep(span).await;
         }
         What::LeaseDeleted => delete_lease(&world),
+        What::SessionDeleted => meddle(&world, Method::DELETE, &Value::Null),
+        What::SessionEnded => {
+            let ended = json!({ "spec": { "holderIdentity": "" } });
+            meddle(&world, Method::PATCH, &ended);
+        }
+        What::LeaseListRefused => {
+            world.network.refuse_lists(span);
+            world.clock.sleep(span).await;
+        }
         What::Freeze => freeze(&world, span).await,
         What::Partition => {
             if let Some(victim) = world.victim() {
@@ -66,10 +75,26 @@ pub async fn happen(world: Arc<World>, fault: Fault) {
     }
 }
 
+fn lease_path(name: &str) -> String {
+    format!("/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{name}")
+}
+
 fn delete_lease(world: &World) {
-    let lease = world.which.lease();
-    let path = format!("/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{lease}");
+    let path = lease_path(&world.which.lease());
     world.ask(Method::DELETE, &path, &Value::Null);
+}
+
+/// Does something to the session of the host that has the Lease.
+fn meddle(world: &World, method: Method, body: &Value) {
+    let path = lease_path(&world.which.lease());
+    let (_, lease) = world.ask(Method::GET, &path, &Value::Null);
+    let session = lease.pointer("/metadata/annotations/windlass.dev~1session");
+    if let Some((session, _)) = session
+        .and_then(Value::as_str)
+        .and_then(|text| text.split_once('@'))
+    {
+        world.ask(method, &lease_path(session), body);
+    }
 }
 
 async fn freeze(world: &World, span: Duration) {

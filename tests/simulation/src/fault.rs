@@ -95,6 +95,12 @@ whats! {
     LeaseDeaf = "lease-deaf",
     /// After `at` ms a human deletes the Lease.
     LeaseDeleted = "lease-deleted",
+    /// After `at` ms a human deletes the session of the host that has the Lease.
+    SessionDeleted = "session-deleted",
+    /// After `at` ms a human takes the holder off the session of the host that has the Lease.
+    SessionEnded = "session-ended",
+    /// From `at` ms on, lists of Leases are refused with 403 for `size` seconds.
+    LeaseListRefused = "lease-list-refused",
     /// After `at` ms the host that writes stands still for `size` seconds.
     Freeze = "freeze",
     /// After `at` ms the host that writes is cut off from the server for `size` seconds.
@@ -141,6 +147,9 @@ impl What {
             Self::LeaseConflict
                 | Self::LeaseDeaf
                 | Self::LeaseDeleted
+                | Self::SessionDeleted
+                | Self::SessionEnded
+                | Self::LeaseListRefused
                 | Self::Freeze
                 | Self::Partition
                 | Self::Outage
@@ -201,6 +210,9 @@ impl What {
             | Self::ListShuffled
             | Self::LeaseDeaf
             | Self::LeaseDeleted
+            | Self::SessionDeleted
+            | Self::SessionEnded
+            | Self::LeaseListRefused
             | Self::Freeze
             | Self::Partition
             | Self::Outage
@@ -218,6 +230,9 @@ impl What {
             self,
             Self::LeaseDeaf
                 | Self::LeaseDeleted
+                | Self::SessionDeleted
+                | Self::SessionEnded
+                | Self::LeaseListRefused
                 | Self::Freeze
                 | Self::Partition
                 | Self::Outage
@@ -243,6 +258,7 @@ impl What {
             Self::WatchExpired | Self::WatchError => &[0, 1, 2, 3],
             Self::WatchSlow => &[1, 5, 20],
             Self::LeaseDeaf => &[9, 11, 16],
+            Self::LeaseListRefused => &[1, 40],
             Self::Freeze | Self::Partition => &[9, 20, 40],
             Self::Outage => &[3, 9, 20],
             Self::OldServer => &[1, 3, 10],
@@ -266,6 +282,8 @@ impl What {
             | Self::NoBookmarks
             | Self::LeaseConflict
             | Self::LeaseDeleted
+            | Self::SessionDeleted
+            | Self::SessionEnded
             | Self::Swap => &[0],
         }
     }

@@ -52,6 +52,8 @@ struct Held {
     healed: bool,
     /// Until when renewals get lost.
     deaf: Option<Instant>,
+    /// Until when lists of Leases are refused.
+    unlisted: Option<Instant>,
     /// Until when the server has no time.
     busy: Option<Instant>,
     /// Which hosts are cut off, and until when.
@@ -137,6 +139,7 @@ impl Network {
         held.in_trouble = held.seen.clone();
         held.healed = true;
         held.deaf = None;
+        held.unlisted = None;
         held.busy = None;
         held.cut_off.clear();
         held.muffled = None;
@@ -171,6 +174,17 @@ impl Network {
     /// Renewals get lost for as long.
     pub fn deafen(&self, duration: Duration) {
         self.held.lock().deaf = Some(Instant::now() + duration);
+    }
+
+    /// Lists of Leases are refused for as long.
+    pub fn refuse_lists(&self, duration: Duration) {
+        self.held.lock().unlisted = Some(Instant::now() + duration);
+    }
+
+    /// Whether lists of Leases are refused now.
+    pub fn refuses_lists(&self) -> bool {
+        let until = self.held.lock().unlisted;
+        until.is_some_and(|until| until > Instant::now())
     }
 
     /// A host is cut off for as long.
@@ -260,8 +274,8 @@ fn switch_on(server: &Server, verb: Verb, from: u64, times: u64, fault: faults::
         name: format!("{fault:?}"),
         on: Matcher {
             verb: Some(verb),
-            plural: None,
-            user: None,
+            // A list without a resourceVersion, as that of Leases, is never old.
+            but: Some("leases".to_owned()),
             ..Matcher::default()
         },
         from,

@@ -11,6 +11,7 @@ use windlass_host::crashes::Crashes;
 use windlass_host::events::Recorder;
 use windlass_host::hosting::{Host, Quarantine, Sources};
 use windlass_host::informer::{Informers, Settings};
+use windlass_host::lease::Session;
 use windlass_host::metrics::Metrics;
 use windlass_host::plugin::Sandboxes;
 use windlass_host::seams::{Process, Rng, Seams, Spawn};
@@ -125,6 +126,13 @@ async fn live(
         resync: AUDIT,
         ..Settings::default()
     };
+    let session = Session::new(
+        api.clone(),
+        seams.clone(),
+        NAMESPACE,
+        &alive.name,
+        world.times,
+    );
     let records = Archive::default();
     world.comes_up(&alive.name, records.clone());
     let host = Arc::new(Host {
@@ -133,6 +141,7 @@ async fn live(
         seams: seams.clone(),
         api,
         events,
+        session,
         sandboxes: alive.sandboxes,
         cache: Kit::code_cache()?,
         last_good: world.last_good(),
@@ -142,8 +151,6 @@ async fn live(
             Quarantine::default()
         },
         namespace: NAMESPACE.to_owned(),
-        identity: alive.name.to_string(),
-        times: world.times,
         grace: GRACE,
         records,
         metrics: Metrics::default(),

@@ -125,6 +125,11 @@ impl Wire {
         if world.network.is_busy() && !request.uri().path().contains("/leases") {
             return (Fate::Answered, Some(refusal(429, Some(1))));
         }
+        let lists_leases =
+            request.uri().path().ends_with("/leases") && request.method() == http::Method::GET;
+        if lists_leases && world.network.refuses_lists() {
+            return (Fate::Answered, Some(refusal(403, None)));
+        }
         let faults = world.network.meet(class);
         for fault in &faults {
             world.trace.deed("chance", format_args!("{fault}"));

@@ -99,6 +99,8 @@ async fn an_account_may_do_what_its_plugins_are_granted_where_they_are_and_nothi
         ("create", "events.events.k8s.io", namespace),
         ("create", "events.events.k8s.io", "greetings"),
         ("update", "leases.coordination.k8s.io", namespace),
+        ("list", "leases.coordination.k8s.io", namespace),
+        ("delete", "leases.coordination.k8s.io", namespace),
         ("delete", "secrets/one", namespace),
         ("get", "jobs.batch", namespace),
     ];
@@ -124,7 +126,8 @@ async fn an_account_may_do_what_its_plugins_are_granted_where_they_are_and_nothi
         ("create", "events", namespace),
         ("delete", "events.events.k8s.io", namespace),
         ("create", "events.events.k8s.io", "default"),
-        ("delete", "leases.coordination.k8s.io", namespace),
+        ("deletecollection", "leases.coordination.k8s.io", namespace),
+        ("watch", "leases.coordination.k8s.io", namespace),
         ("get", "leases.coordination.k8s.io", "default"),
         ("get", "roles.rbac.authorization.k8s.io", namespace),
         ("create", "serviceaccounts/token", namespace),

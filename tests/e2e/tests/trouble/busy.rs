@@ -67,7 +67,7 @@ async fn a_host_whose_lease_runs_out_while_the_api_server_is_away_ends_and_the_n
     ensure!(!status.success(), "{:#?}", scene.host.log());
     scene
         .host
-        .says("the lease could not be renewed in time")
+        .says("the session could not be renewed in time")
         .await?;
     // Its last words are where all others are.
     scene.host.says("leader election lost").await?;

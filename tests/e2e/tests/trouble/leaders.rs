@@ -26,7 +26,7 @@ const NAMES: [&str; 3] = ["ada", "bob", "eve"];
 enum Blow {
     /// It is killed at a write of the plugin.
     Killed(Fault, usize),
-    /// It is killed when it renews its Lease.
+    /// It is killed when it renews its session.
     KilledRenewing(Fault),
     /// It stands still after a write of the plugin, and goes on when another one has taken over.
     Frozen(usize),
@@ -67,6 +67,10 @@ fn is_plugins_write(head: &RequestHead) -> bool {
 }
 
 fn is_renewal(head: &RequestHead) -> bool {
+    head.method == "PUT" && head.path.contains("/leases/windlass-session-")
+}
+
+fn takes_the_lease(head: &RequestHead) -> bool {
     head.method == "PUT" && head.path.ends_with(LEASE)
 }
 
@@ -237,7 +241,7 @@ impl Crew {
             let leader = self.leader().await?;
             self.places[leader].proxy.set_rules([blow.rule()]);
             if !self.lands(leader, blow).await? {
-                // A machine that is too busy to renew a Lease may strike first.
+                // A machine that is too busy to renew a session may strike first.
                 continue;
             }
             match blow {
@@ -266,7 +270,7 @@ impl Crew {
         .await?;
         if landed && freezes {
             if matches!(blow, Blow::Revived(_)) {
-                let take = Rule::new("take", is_renewal, Fault::Hold).nth(1);
+                let take = Rule::new("take", takes_the_lease, Fault::Hold).nth(1);
                 self.places[1 - leader].proxy.set_rules([take]);
             }
             host.freeze()?;
@@ -303,7 +307,7 @@ impl Crew {
         let says = |text| host.count(|line| line.message.contains(text)) > 0;
         ensure!(
             says("another host has taken the lease")
-                || says("the lease could not be renewed in time"),
+                || says("the session could not be renewed in time"),
             "it does not say why it ended: {:#?}",
             host.log()
         );
@@ -320,11 +324,15 @@ impl Crew {
         let renewed = |it: &RequestRecord| {
             it.method == "PUT" && it.path.ends_with(LEASE) && it.status.is_some()
         };
-        eventually(DEADLINE, "the host renews its Lease, or ends", async || {
-            let log = frozen.proxy.log();
-            let renewed = log[asked..].iter().any(renewed);
-            Ok((renewed || !frozen.host.is_running()).then_some(()))
-        })
+        eventually(
+            DEADLINE,
+            "the host takes its Lease again, or ends",
+            async || {
+                let log = frozen.proxy.log();
+                let renewed = log[asked..].iter().any(renewed);
+                Ok((renewed || !frozen.host.is_running()).then_some(()))
+            },
+        )
         .await?;
         other.proxy.clear();
         Ok(())

@@ -22,8 +22,8 @@ pub(super) struct Pass<'a> {
     pub(super) ended: Duration,
 }
 
-/// How soon a holder notices that somebody has deleted its Lease: at its next renewal.
-const NOTICED: Duration = Duration::from_secs(3);
+/// How soon a holder notices that somebody has deleted its Lease: by what it lists after its next renewal.
+const NOTICED: Duration = Duration::from_secs(5);
 
 /// Whether each write was made by the host that had the Lease last, or by none who had it before. Who finds no
 /// Lease, and has never seen its holder, cannot know that somebody has deleted it: there are two until that one notices.
@@ -35,7 +35,7 @@ pub(super) fn epochs(run: &Evidence) -> Option<Failure> {
     let mut last = String::new();
     let mut robbed = None;
     for record in &run.history {
-        if record.place.plural == "leases" {
+        if is_lease(run, record) {
             let now = holder_of(record);
             if now != holder && !now.is_empty() {
                 epoch += 1;
@@ -69,17 +69,32 @@ pub(super) fn epochs(run: &Evidence) -> Option<Failure> {
     None
 }
 
-/// Whether who writes a Lease has been told of one before.
+/// Whether a record is about the Lease of the plugin.
+pub(super) fn is_lease(run: &Evidence, record: &Record) -> bool {
+    record.place.plural == "leases" && *record.key.name == *run.which.lease()
+}
+
+/// Whether who writes the Lease has been told of one before.
 fn has_seen_a_lease(run: &Evidence, record: &Record) -> bool {
     let Ok(start) = START.parse::<Timestamp>() else {
         return true;
     };
-    let now = record.time.duration_since(start).unsigned_abs();
+    let since = |time: Timestamp| time.duration_since(start).unsigned_abs();
+    let now = since(record.time);
+    let was_there = |at: Duration| {
+        let mut before = run.history.iter().rev();
+        let last = before.find(|it| is_lease(run, it) && since(it.time) <= at);
+        last.is_some_and(|last| last.after.is_some())
+    };
+    let own = format!("/leases/{}", run.which.lease());
     let mut lines = run.trace.iter().filter(|line| *line.who == *record.user);
     lines.any(|line| match &line.what {
-        What::Request { uri, answer, .. } => {
+        What::Request { verb, uri, answer } => {
+            let about = uri.contains(&own)
+                || *verb == "create" && *answer == Answer::Status(409)
+                || *verb == "list" && was_there(line.at);
             let seen = matches!(answer, Answer::Status(200 | 409));
-            line.at < now && seen && uri.contains("/leases")
+            line.at < now && seen && uri.contains("/leases") && about
         }
         _ => false,
     })

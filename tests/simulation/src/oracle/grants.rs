@@ -57,7 +57,7 @@ fn roles(grants: &Value) -> Vec<Value> {
     let mut objects = Vec::new();
     let own = json!({
         "apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
-        "verbs": ["get", "create", "update"], "namespaces": [NAMESPACE],
+        "verbs": ["get", "list", "create", "update", "delete"], "namespaces": [NAMESPACE],
     });
     let events = json!({
         "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"],

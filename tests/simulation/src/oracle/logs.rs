@@ -9,9 +9,10 @@ use crate::run::Evidence;
 use crate::trace::What;
 
 /// What may be logged as an error when Leases are lost.
-const LOST: [&str; 2] = [
+const LOST: [&str; 3] = [
+    "the lease could not be kept in time",
     "another host has taken the lease",
-    "the lease could not be renewed in time",
+    "the session could not be renewed in time",
 ];
 
 /// What may be logged as an error when a watch loses events.

@@ -18,6 +18,7 @@ use windlass_host::selector::LabelSelector;
 use windlass_host::view::Saw;
 
 use super::Failure;
+use super::exclusive::is_lease;
 use super::past::{Past, concerns, is_in, key_of, text};
 use crate::fault::What;
 use crate::run::Evidence;
@@ -222,7 +223,7 @@ fn back(run: &Evidence) -> Option<Failure> {
 /// Who has the Lease when all is to be stable.
 fn leader(run: &Evidence) -> String {
     let mut leases = run.history.iter().rev();
-    let lease = leases.find(|it| it.place.plural == "leases" && it.revision <= run.stable);
+    let lease = leases.find(|it| is_lease(run, it) && it.revision <= run.stable);
     let lease = lease
         .and_then(|record| record.after.as_ref())
         .map(|entry| entry.value())
@@ -233,7 +234,7 @@ fn leader(run: &Evidence) -> String {
 /// When each host first got the Lease: the revision.
 fn epochs(run: &Evidence) -> BTreeMap<String, u64> {
     let mut epochs = BTreeMap::new();
-    for record in run.history.iter().filter(|it| it.place.plural == "leases") {
+    for record in run.history.iter().filter(|it| is_lease(run, it)) {
         let lease = record.after.as_ref().map(|entry| entry.value());
         let lease = lease.unwrap_or_default();
         let holder = text(&lease, "/spec/holderIdentity").to_owned();

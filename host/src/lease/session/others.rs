@@ -1,0 +1,102 @@
+//! What a host does about the sessions of others: it judges them, ends them, and clears them away.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{PAUSE, Session, late};
+use crate::api::ApiError;
+use crate::lease::observed::Verdict;
+use crate::lease::record::LeaderElectionRecord;
+
+impl Session {
+    /// Whether nothing more comes of the session `name`, and it cannot be renewed any more: it is ended first, if it is
+    /// only known not to have been renewed in time.
+    pub(in crate::lease) async fn is_over(&self, name: &str) -> Result<bool, ApiError> {
+        let _turn = self.0.looking.lock().await;
+        let clock = self.0.seams.clock;
+        let is_fresh = {
+            let (state, window) = (self.0.state.lock(), self.0.times.retry_period / 2);
+            state.sessions.is_fresh(name, clock.now(), window)
+        };
+        if !is_fresh {
+            self.look_at(name).await?;
+        }
+        let verdict = || self.0.state.lock().sessions.verdict(name, clock.now());
+        match verdict() {
+            Verdict::Alive => Ok(false),
+            Verdict::Ended => Ok(true),
+            Verdict::Absent => {
+                self.look_at(name).await?;
+                Ok(verdict() == Verdict::Absent)
+            }
+            Verdict::Expired(record) => {
+                match self.take_off(&record).await {
+                    Ok(ended) => self.sees(name, Some(&ended)),
+                    Err(error) if error.is_race() || error.is_not_found() => {
+                        self.look_at(name).await?;
+                    }
+                    Err(error) => return Err(error),
+                }
+                let is_over = verdict() == Verdict::Ended;
+                if is_over {
+                    let host = record.holder;
+                    tracing::info!(session = name, host, "ended the session of a dead host");
+                }
+                Ok(is_over)
+            }
+        }
+    }
+
+    /// Whether the session `name` has moved since it was first seen, and whether nothing more comes of it. It is only
+    /// looked at.
+    pub(in crate::lease) async fn watch(&self, name: &str) -> Result<(bool, bool), ApiError> {
+        self.look_at(name).await?;
+        let state = self.0.state.lock();
+        let is_over = state.sessions.verdict(name, self.0.seams.clock.now()) != Verdict::Alive;
+        Ok((state.sessions.has_moved(name), is_over))
+    }
+
+    /// How long the session `name` lasts after a renewal.
+    pub(in crate::lease) fn lasts(&self, name: &str) -> Duration {
+        let lasts = self.0.state.lock().sessions.lasts(name);
+        lasts.unwrap_or(self.0.times.lease_duration)
+    }
+
+    /// Deletes a session that nobody can need any more, if there is one.
+    pub(super) async fn bury(&self) {
+        let now = self.0.seams.clock.now();
+        let stale = {
+            let mut state = self.0.state.lock();
+            let is_early = state.buries.is_some_and(|again| now < again);
+            let stale = state.sessions.stale(now).filter(|_| !is_early).cloned();
+            state.buries = stale.as_ref().map_or(state.buries, |_| Some(now + PAUSE));
+            stale
+        };
+        let Some(stale) = stale else { return };
+        let name = &stale.name;
+        let as_it_was = json!({ "uid": stale.uid, "resourceVersion": stale.version });
+        let deleted = Box::pin(self.delete(name, &as_it_was));
+        let deleted = self
+            .0
+            .seams
+            .clock
+            .within(self.0.times.retry_period, deleted);
+        match deleted.await.unwrap_or_else(|| Err(late())) {
+            Ok(()) => tracing::info!(session = name, "deleted the old session of a host"),
+            Err(error) => tracing::debug!(session = name, "cannot delete an old session: {error}"),
+        }
+    }
+
+    async fn look_at(&self, name: &str) -> Result<(), ApiError> {
+        let there = self.read(name).await?;
+        self.sees(name, there.as_ref());
+        Ok(())
+    }
+
+    fn sees(&self, name: &str, record: Option<&LeaderElectionRecord>) {
+        let (now, shortest) = (self.0.seams.clock.now(), self.0.times.lease_duration);
+        let mut state = self.0.state.lock();
+        state.sessions.sees(name, record, now, shortest);
+    }
+}
