@@ -5,6 +5,8 @@
 //!   then, and names that on the Leases that it holds. So who wants the Lease of a dead host ends its session first,
 //!   which fails if that was renewed meanwhile.
 
+mod list;
+mod name;
 mod others;
 
 use std::collections::BTreeMap;
@@ -19,16 +21,14 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::observed::ObservedSessions;
-use super::record::{LABEL, LeaderElectionRecord, LeaseWrite, PLUGIN, SESSION, ended};
+use super::record::{LeaderElectionRecord, LeaseWrite, SESSION};
 use super::{Times, collection};
-use crate::api::{Accept, Api, ApiError, Request};
+use crate::api::{Api, ApiError, Request};
 use crate::seams::Seams;
+use name::name_for;
 
 /// How long a host waits before it asks again for what it may not do, or clears away again.
 const PAUSE: Duration = Duration::from_secs(60);
-
-/// The longest part of a session's name that tells whose it is.
-const LONGEST: usize = 100;
 
 /// The Leases of plugins, by name.
 pub(super) type PluginLeases = BTreeMap<String, LeaderElectionRecord>;
@@ -323,109 +323,8 @@ impl Session {
         state.own.record = Some(written);
         Ok(())
     }
-
-    /// The Leases of all plugins; nothing if the host may not list them. Takes in the sessions of others.
-    async fn list(&self) -> Result<Option<PluginLeases>, ApiError> {
-        let clock = self.0.seams.clock;
-        let again = self.0.state.lock().refused;
-        if again.is_some_and(|again| clock.now() < again) {
-            return Ok(None);
-        }
-        // Without a resourceVersion the answer is at least as new as the request.
-        let selector = LABEL.replace('/', "%2F");
-        let uri = format!("{}?labelSelector={selector}", collection(&self.0.namespace));
-        let list = match self.0.api.send(Request::list(uri, Accept::Whole)).await {
-            Ok(list) => list,
-            Err(error) if error.code() == Some(403) => {
-                self.0.state.lock().refused = Some(clock.now() + PAUSE);
-                if again.is_none() {
-                    tracing::warn!("cannot list Leases, reading them one by one: {error}");
-                }
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        let items = list.get("items").and_then(Value::as_array);
-        let records = items.into_iter().flatten().map(LeaderElectionRecord::of);
-        let named = records.map(|record| (record.name.clone(), record));
-        let (sessions, leases): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            named.partition(|(_, record)| record.is_for(SESSION));
-        let mut state = self.0.state.lock();
-        state.refused = None;
-        let shortest = self.0.times.lease_duration;
-        // What is seen counts from the answer on: a renewal may have been sent while it was on its way.
-        state.sessions.sees_all(&sessions, clock.now(), shortest);
-        let is_of_plugin = |(_, record): &(_, LeaderElectionRecord)| record.is_for(PLUGIN);
-        Ok(Some(leases.into_iter().filter(is_of_plugin).collect()))
-    }
-
-    /// Deletes a session; takes its holder off if the host may not.
-    async fn delete_or_take_off(&self, name: &str, preconditions: &Value) -> Result<(), ApiError> {
-        match self.delete(name, preconditions).await {
-            Err(error) if error.code() == Some(403) => match self.read(name).await? {
-                Some(there) if !there.holder.is_empty() => self.take_off(&there).await.map(drop),
-                _ => Ok(()),
-            },
-            deleted => deleted,
-        }
-    }
-
-    async fn delete(&self, name: &str, preconditions: &Value) -> Result<(), ApiError> {
-        let options = json!({ "preconditions": preconditions });
-        let request = Request::json(Method::DELETE, self.path(name), &options);
-        match self.0.api.send(request).await {
-            // Somebody else was first.
-            Err(error) if error.is_not_found() || error.is_race() => Ok(()),
-            deleted => deleted.map(drop),
-        }
-    }
-
-    /// Takes the holder off a session, if it is still as `record` says.
-    async fn take_off(
-        &self,
-        record: &LeaderElectionRecord,
-    ) -> Result<LeaderElectionRecord, ApiError> {
-        let object = ended(&self.0.namespace, record);
-        let request = Request::json(Method::PUT, self.path(&record.name), &object);
-        Ok(LeaderElectionRecord::of(&self.0.api.send(request).await?))
-    }
 }
 
 fn late() -> ApiError {
     ApiError::Unreachable("no answer in time".to_owned())
-}
-
-/// A name for a session of the host `identity`: `windlass-session-web-1-0badcafe`.
-fn name_for(identity: &str, number: u64) -> String {
-    let letter = |letter: char| {
-        let letter = letter.to_ascii_lowercase();
-        if letter.is_ascii_alphanumeric() {
-            letter
-        } else {
-            '-'
-        }
-    };
-    let slug: String = identity.chars().map(letter).take(LONGEST).collect();
-    let number = number & 0xffff_ffff;
-    format!("windlass-session-{slug}-{number:08x}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_has_a_name_that_may_be_that_of_an_object() {
-        let long = "x".repeat(300);
-        let rows = [
-            ("web-1", "windlass-session-web-1-0000002a"),
-            ("Node.A_3F", "windlass-session-node-a-3f-0000002a"),
-            ("", "windlass-session--0000002a"),
-            ("ü", "windlass-session---0000002a"),
-        ];
-        for (identity, want) in rows {
-            assert_eq!(name_for(identity, 42), want);
-        }
-        assert!(name_for(&long, u64::MAX).len() < 253);
-    }
 }

@@ -120,8 +120,7 @@ whats! {
     Swap = "swap",
     /// The plugin is taken away at write `at`, and comes back after `size` seconds.
     Remove = "remove",
-    /// After each of the next `size` writes of the host from write `at` on, another manager writes to the
-    /// same object.
+    /// After each of the next `size` writes of the host from write `at` on, another manager writes to the object.
     Fight = "fight",
     /// After `at` ms another controller puts a finalizer on every Greeting, and takes it off after `size`
     /// seconds.

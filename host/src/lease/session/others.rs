@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use http::Method;
+use serde_json::{Value, json};
 
 use super::{PAUSE, Session, late};
-use crate::api::ApiError;
+use crate::api::{ApiError, Request};
 use crate::lease::observed::Verdict;
-use crate::lease::record::LeaderElectionRecord;
+use crate::lease::record::{LeaderElectionRecord, ended};
 
 impl Session {
     /// Whether nothing more comes of the session `name`, and it cannot be renewed any more: it is ended first, if it is
@@ -86,6 +87,41 @@ impl Session {
             Ok(()) => tracing::info!(session = name, "deleted the old session of a host"),
             Err(error) => tracing::debug!(session = name, "cannot delete an old session: {error}"),
         }
+    }
+
+    /// Deletes a session; takes its holder off if the host may not.
+    pub(super) async fn delete_or_take_off(
+        &self,
+        name: &str,
+        preconditions: &Value,
+    ) -> Result<(), ApiError> {
+        match self.delete(name, preconditions).await {
+            Err(error) if error.code() == Some(403) => match self.read(name).await? {
+                Some(there) if !there.holder.is_empty() => self.take_off(&there).await.map(drop),
+                _ => Ok(()),
+            },
+            deleted => deleted,
+        }
+    }
+
+    async fn delete(&self, name: &str, preconditions: &Value) -> Result<(), ApiError> {
+        let options = json!({ "preconditions": preconditions });
+        let request = Request::json(Method::DELETE, self.path(name), &options);
+        match self.0.api.send(request).await {
+            // Somebody else was first.
+            Err(error) if error.is_not_found() || error.is_race() => Ok(()),
+            deleted => deleted.map(drop),
+        }
+    }
+
+    /// Takes the holder off a session, if it is still as `record` says.
+    async fn take_off(
+        &self,
+        record: &LeaderElectionRecord,
+    ) -> Result<LeaderElectionRecord, ApiError> {
+        let object = ended(&self.0.namespace, record);
+        let request = Request::json(Method::PUT, self.path(&record.name), &object);
+        Ok(LeaderElectionRecord::of(&self.0.api.send(request).await?))
     }
 
     async fn look_at(&self, name: &str) -> Result<(), ApiError> {

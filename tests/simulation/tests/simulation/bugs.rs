@@ -28,6 +28,7 @@ const FOUND: &[(Bug, u64, &str)] = &[
     (Bug::TheBarrierIsOff, 205, "O5 take-over"),
     (Bug::TheGateIsOpen, 4231, "O6 epochs"),
     (Bug::TheLeaseIsReleasedFirst, 6, "O6 epochs"),
+    (Bug::TheListIsNotHeeded, 0, "O6 epochs"),
 ];
 
 #[test]
