@@ -47,7 +47,7 @@ async fn holder_of(lease: &Lease) -> String {
     lease.read().await.unwrap().unwrap().holder
 }
 
-/// What comes of the next heartbeat.
+/// The outcome of the next heartbeat.
 async fn next_beat(session: &Session) -> Arc<Heartbeat> {
     let mut beats = session.beats();
     beats.changed().await.unwrap();
