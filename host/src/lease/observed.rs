@@ -118,7 +118,7 @@ pub(super) enum Verdict {
     /// Nothing more will come of it, and it can be renewed no more.
     Ended,
     /// It has not been renewed in time, but could be: it has to be ended.
-    Expired(LeaderElectionRecord),
+    Expired(Box<LeaderElectionRecord>),
     /// It was not there for as long as it lasts.
     Absent,
 }
@@ -190,7 +190,7 @@ impl ObservedSessions {
             _ if now - seen.since < seen.lasts => Verdict::Alive,
             None => Verdict::Absent,
             Some(record) if record.holder.is_empty() => Verdict::Ended,
-            Some(record) => Verdict::Expired(record.clone()),
+            Some(record) => Verdict::Expired(Box::new(record.clone())),
         }
     }
 
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_session_is_over_when_it_has_not_moved_for_as_long_as_it_lasts() {
         let (live, ended) = (session("a", "1"), session("", "1"));
-        let expired = || Verdict::Expired(session("a", "1").unwrap());
+        let expired = || Verdict::Expired(Box::new(session("a", "1").unwrap()));
         // What is seen at which second, and the verdict 15 seconds after the first look.
         let rows = [
             (vec![(0, live.clone())], expired()),

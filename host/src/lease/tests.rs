@@ -51,8 +51,7 @@ async fn holder_of(lease: &Lease) -> String {
 async fn next_beat(session: &Session) -> Arc<Heartbeat> {
     let mut beats = session.beats();
     beats.changed().await.unwrap();
-    let beat = beats.borrow().clone();
-    beat
+    beats.borrow_and_update().clone()
 }
 
 #[tokio::test(start_paused = true)]

@@ -41,7 +41,7 @@ impl Session {
                 }
                 let is_over = verdict() == Verdict::Ended;
                 if is_over {
-                    let host = record.holder;
+                    let host = &record.holder;
                     tracing::info!(session = name, host, "ended the session of a dead host");
                 }
                 Ok(is_over)

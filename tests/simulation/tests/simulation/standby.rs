@@ -305,9 +305,9 @@ fn a_server_that_does_not_say_how_far_it_is_keeps_nobody_from_giving_the_lease_u
         world.close();
         standby.alive.stop(world).await;
         assert_eq!(standby.passes(world), 0);
-        let wrote = standby.wrote(world, 0).into_iter();
+        let mut wrote = standby.wrote(world, 0).into_iter();
         let of_plugin = |record: &Record| *record.key.name == *"windlass-greeter";
-        let last = wrote.filter(of_plugin).next_back().unwrap();
+        let last = wrote.rfind(of_plugin).unwrap();
         let lease = last.after.unwrap().value();
         let holder = lease.pointer("/spec/holderIdentity").cloned();
         assert_eq!(holder, Some("".into()), "it gives the Lease up");
