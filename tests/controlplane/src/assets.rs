@@ -44,7 +44,7 @@ impl Assets {
             }
             let folder: &PathBuf = match &mut built {
                 Some(folder) => folder,
-                none => none.insert(build::folder()?),
+                none => none.insert(build::control_plane()?),
             };
             anyhow::Ok(folder.join(name))
         };
@@ -55,6 +55,28 @@ impl Assets {
             kubectl: find("kubectl")?,
         })
     }
+}
+
+/// Helm: from the folder in `KUBEBUILDER_ASSETS` if it has it, otherwise from the user's cache, where it
+/// is built from its Go module the first time.
+///
+/// # Errors
+/// It is missing and cannot be built; the message says what to install.
+pub fn helm() -> anyhow::Result<PathBuf> {
+    let given = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
+    let given = given.map(|folder| folder.join("helm"));
+    match given.filter(|path| path.is_file()) {
+        Some(path) => Ok(path),
+        None => Ok(build::helm()?.join("helm")),
+    }
+}
+
+/// The program of `promql/`, from the user's cache, where it is built the first time.
+///
+/// # Errors
+/// It cannot be built; the message says what to install.
+pub fn promql() -> anyhow::Result<PathBuf> {
+    Ok(build::promql()?.join("promql"))
 }
 
 /// The folder where binaries and the state of `controlplane up` are kept.

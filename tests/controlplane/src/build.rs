@@ -1,4 +1,4 @@
-//! Builds the binaries from Go modules, once per go.mod, go.sum and Go version.
+//! Builds binaries from Go modules, once per go.mod, go.sum and Go version.
 //!
 //! - The result is a folder of the user's cache named by the hash of those three.
 //! - It appears by one rename, so it is whole or absent.
@@ -16,18 +16,49 @@ use sha2::{Digest, Sha256};
 
 use crate::assets::cache_folder;
 
-const GO_MOD: &str = include_str!("../go.mod");
-const GO_SUM: &str = include_str!("../go.sum");
+/// Kubernetes and etcd.
+const CONTROL_PLANE: Module = Module(&[
+    ("go.mod", include_str!("../go.mod")),
+    ("go.sum", include_str!("../go.sum")),
+]);
+/// The Helm of `tests/suites/helm`, which has dependencies of its own.
+const HELM: Module = Module(&[
+    ("go.mod", include_str!("../../suites/helm/go.mod")),
+    ("go.sum", include_str!("../../suites/helm/go.sum")),
+]);
+/// A small program around Prometheus' parser.
+const PROMQL: Module = Module(&[
+    ("go.mod", include_str!("../promql/go.mod")),
+    ("go.sum", include_str!("../promql/go.sum")),
+    ("main.go", include_str!("../promql/main.go")),
+]);
 /// How often a build says how far it is.
 const REPORT: Duration = Duration::from_secs(10);
 const NO_GO: &str = "cannot run `go`, which builds the control plane for tests: install Go 1.26 or \
      newer, or set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, \
-     kube-controller-manager and kubectl";
+     kube-controller-manager, kubectl and helm";
 
-/// The folder with the built binaries; builds them if they are not there yet.
-pub(crate) fn folder() -> anyhow::Result<PathBuf> {
+/// What is built from: the files of a Go module, go.mod first, each with its name.
+struct Module(&'static [(&'static str, &'static str)]);
+
+/// The folder with the binaries of the control plane; builds them if they are not there yet.
+pub(crate) fn control_plane() -> anyhow::Result<PathBuf> {
+    folder(&CONTROL_PLANE, build_control_plane)
+}
+
+/// The folder with Helm; builds it if it is not there yet.
+pub(crate) fn helm() -> anyhow::Result<PathBuf> {
+    folder(&HELM, build_helm)
+}
+
+/// The folder with the program that reads PromQL; builds it if it is not there yet.
+pub(crate) fn promql() -> anyhow::Result<PathBuf> {
+    folder(&PROMQL, build_promql)
+}
+
+fn folder(module: &Module, build: fn(&Path) -> anyhow::Result<()>) -> anyhow::Result<PathBuf> {
     let cache = cache_folder()?;
-    let folder = cache.join(hash(&go_version()?));
+    let folder = cache.join(module.hash(&go_version()?));
     if folder.is_dir() {
         return Ok(folder);
     }
@@ -38,6 +69,9 @@ pub(crate) fn folder() -> anyhow::Result<PathBuf> {
     let work = tempfile::Builder::new()
         .prefix("building-")
         .tempdir_in(&cache)?;
+    for (name, text) in module.0 {
+        std::fs::write(work.path().join(name), text)?;
+    }
     build(work.path())?;
     std::fs::rename(work.path().join("bin"), &folder)
         .with_context(|| format!("cannot create {}", folder.display()))?;
@@ -64,17 +98,39 @@ fn go() -> Command {
     command
 }
 
-fn hash(go_version: &str) -> String {
-    let mut hash = Sha256::new();
-    for part in [GO_MOD, GO_SUM, go_version] {
-        hash.update(part.len().to_le_bytes());
-        hash.update(part);
+impl Module {
+    fn hash(&self, go_version: &str) -> String {
+        let mut hash = Sha256::new();
+        let files = self.0.iter().map(|(_, text)| *text);
+        for part in files.chain([go_version]) {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        }
+        hash.finalize()
+            .iter()
+            .take(16)
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
-    hash.finalize()
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+
+    /// The version of `module` in go.mod.
+    fn version_of(&self, module: &str) -> anyhow::Result<&'static str> {
+        let (_, go_mod) = self.0.first().context("there is a go.mod")?;
+        go_mod
+            .lines()
+            .map(|line| {
+                line.trim()
+                    .trim_start_matches("require ")
+                    .split_whitespace()
+            })
+            .find_map(|mut words| {
+                words
+                    .next()
+                    .filter(|&first| first == module)
+                    .and(words.next())
+            })
+            .with_context(|| format!("go.mod does not require {module}"))
+    }
 }
 
 fn lock(path: &Path) -> anyhow::Result<File> {
@@ -92,13 +148,11 @@ fn lock(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-fn build(work: &Path) -> anyhow::Result<()> {
-    std::fs::write(work.join("go.mod"), GO_MOD)?;
-    std::fs::write(work.join("go.sum"), GO_SUM)?;
+fn build_control_plane(work: &Path) -> anyhow::Result<()> {
     let kubernetes = ["kube-apiserver", "kube-controller-manager", "kubectl"];
     let kubernetes = Step {
         what: "kube-apiserver, kube-controller-manager and kubectl",
-        flags: kubernetes_flags(version_of("k8s.io/kubernetes")?),
+        flags: kubernetes_flags(CONTROL_PLANE.version_of("k8s.io/kubernetes")?),
         output: "bin/",
         packages: kubernetes
             .map(|name| format!("k8s.io/kubernetes/cmd/{name}"))
@@ -114,6 +168,28 @@ fn build(work: &Path) -> anyhow::Result<()> {
         total: 570,
     };
     etcd.run(work)
+}
+
+fn build_helm(work: &Path) -> anyhow::Result<()> {
+    let helm = Step {
+        what: "helm",
+        flags: "-s -w".to_owned(),
+        output: "bin/helm",
+        packages: vec!["helm.sh/helm/v4/cmd/helm".to_owned()],
+        total: 1_300,
+    };
+    helm.run(work)
+}
+
+fn build_promql(work: &Path) -> anyhow::Result<()> {
+    let promql = Step {
+        what: "a parser of PromQL",
+        flags: "-s -w".to_owned(),
+        output: "bin/promql",
+        packages: vec![".".to_owned()],
+        total: 270,
+    };
+    promql.run(work)
 }
 
 /// One run of `go build`.
@@ -145,8 +221,8 @@ impl Step {
             .spawn()
             .context(NO_GO)?;
         eprintln!(
-            "controlplane: building {what} from Go modules; with nothing in Go's caches all of \
-             it takes about 4 minutes on two cores, and 4 GB there"
+            "controlplane: building {what} from Go modules; with nothing in Go's caches that \
+             takes up to 4 minutes on two cores, and 4 GB there"
         );
         let problems = self.follow(child.stderr.take().context("go build has no stderr")?);
         let status = child.wait()?;
@@ -189,24 +265,6 @@ impl Step {
     }
 }
 
-/// The version of `module` in go.mod.
-fn version_of(module: &str) -> anyhow::Result<&'static str> {
-    GO_MOD
-        .lines()
-        .map(|line| {
-            line.trim()
-                .trim_start_matches("require ")
-                .split_whitespace()
-        })
-        .find_map(|mut words| {
-            words
-                .next()
-                .filter(|&first| first == module)
-                .and(words.next())
-        })
-        .with_context(|| format!("go.mod does not require {module}"))
-}
-
 /// The linker flags that tell Kubernetes its version; without them `kubectl version` fails.
 fn kubernetes_flags(version: &str) -> String {
     let mut numbers = version.trim_start_matches('v').split('.');
@@ -237,14 +295,16 @@ mod tests {
 
     #[test]
     fn the_folder_depends_on_the_version_of_go() {
-        assert_eq!(hash("go1"), hash("go1"));
-        assert_ne!(hash("go1"), hash("go2"));
+        assert_eq!(HELM.hash("go1"), HELM.hash("go1"));
+        assert_ne!(HELM.hash("go1"), HELM.hash("go2"));
+        assert_ne!(HELM.hash("go1"), CONTROL_PLANE.hash("go1"));
     }
 
     #[test]
     fn kubernetes_is_told_the_version_that_go_mod_requires() {
-        assert_eq!(version_of("go.etcd.io/etcd/server/v3").unwrap(), "v3.6.8");
-        assert_eq!(version_of("k8s.io/kubernetes").unwrap(), "v1.36.4");
+        let version_of = |module| CONTROL_PLANE.version_of(module).unwrap();
+        assert_eq!(version_of("go.etcd.io/etcd/server/v3"), "v3.6.8");
+        assert_eq!(version_of("k8s.io/kubernetes"), "v1.36.4");
         let flags = kubernetes_flags("v1.36.4");
         assert!(
             flags.contains("k8s.io/client-go/pkg/version.gitVersion=v1.36.4"),

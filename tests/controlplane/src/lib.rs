@@ -9,7 +9,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! `assets` finds the binaries or has `build` make them; `start` brings them up with what `flags` and
+//! `assets` finds the binaries, Helm and a parser of PromQL, or has `build` make them; `start` brings them up with what `flags` and
 //! `certificates` say, as children that `process` never lets outlive us; [`ControlPlane`] hands out
 //! kubeconfigs, kubectl and the audit log. A [`FaultProxy`] before it loses, holds and spoils requests,
 //! and kills their sender at a point that a test chooses. [`alone`] is an API server for other suites. [`table`] is how `make measure` shows figures.
@@ -33,7 +33,7 @@ mod start;
 pub mod table;
 
 pub use apply::apply;
-pub use assets::Assets;
+pub use assets::{Assets, helm, promql};
 pub use audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
 pub use controlplane::{ControlPlane, client};
 pub use eventually::eventually;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use windlass_apiserver::options::{Node, Options};
-use windlass_controlplane::{Assets, ControlPlane, alone, background};
+use windlass_controlplane::{Assets, ControlPlane, alone, background, helm};
 
 /// A real etcd, kube-apiserver and kube-controller-manager to try things on.
 #[derive(Debug, Parser)]
@@ -26,6 +26,8 @@ enum Command {
     Build,
     /// Prints the path of a kubectl of the right version.
     KubectlPath,
+    /// Prints the path of a Helm.
+    HelmPath,
     /// Runs one until it is told to end, and prints the path of its kubeconfig.
     Serve,
     /// Runs the embedded API server instead, with a simulated node, until it is told to end, and prints
@@ -116,6 +118,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         }
         Command::Build => drop(Assets::find()?),
         Command::KubectlPath => println!("{}", Assets::find()?.kubectl.display()),
+        Command::HelmPath => println!("{}", helm()?.display()),
         Command::Serve => background::serve()?,
         Command::Alone(alone) => match alone.serve()? {},
         Command::ServeEmbedded => {
