@@ -92,7 +92,7 @@ prose: $(TOOLS)/bin/vale-$(VALE) ## Check the words of documents and comments, a
 manifests: toolchain
 	@command -v kubectl >/dev/null || cargo build --quiet --workspace --bin demo --bin controlplane
 	@kubectl=$$(command -v kubectl || target/debug/controlplane kubectl-path); \
-	for folder in deploy/base plugins/greeter; do $$kubectl kustomize $$folder >/dev/null; done
+	for folder in deploy/base deploy/components/* plugins/greeter; do $$kubectl kustomize $$folder >/dev/null; done
 
 # The definition of Plugin follows from the types that read a document.
 .PHONY: crds
