@@ -66,7 +66,7 @@ pub(super) fn is_never(group: &str, plural: &str, subresource: Option<&str>) -> 
         .any(|row| row.covers(group, plural, subresource))
 }
 
-/// Whether `access` would change the host's own roles and bindings: those of `deploy/base` begin with
+/// Whether `access` would change the host's own roles and bindings: those of `deploy/` begin with
 /// `windlass`, and those of `windlass rbac` are called `NAMESPACE:SERVICEACCOUNT:PLUGIN`.
 pub(super) fn is_hosts_own(access: &Access<'_>) -> bool {
     let is_own = |name: &str| {

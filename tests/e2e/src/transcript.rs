@@ -24,7 +24,7 @@ const END: &str = "<<end of command>>";
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A page, a section of it whose `console` blocks are played, and the test that plays them.
-pub const PLAYED: [(&str, &str, &str); 8] = [
+pub const PLAYED: [(&str, &str, &str); 9] = [
     ("README.md", "Quick start", "tests/dev/pages.rs"),
     ("README.md", "Three promises", "tests/readme.rs"),
     (
@@ -37,11 +37,8 @@ pub const PLAYED: [(&str, &str, &str); 8] = [
         "Run it on your own cluster",
         "tests/readme.rs",
     ),
-    (
-        "docs/operations.md",
-        "Deploy it in a cluster",
-        "tests/readme.rs",
-    ),
+    ("docs/install.md", "With Helm", "tests/readme.rs"),
+    ("docs/install.md", "With kustomize", "tests/readme.rs"),
     (
         "docs/dev-server.md",
         "From the command line",

@@ -1,10 +1,10 @@
-//! The commands of the README's three promises and of docs/operations.md, run as they stand there; what they print is
+//! The commands of the README's three promises, of docs/operations.md and docs/install.md, run as they stand there; what they print is
 //! compared with what the page says.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use windlass_controlplane::Assets;
 use windlass_e2e::transcript::{NOT_PLAYED, PLAYED, Shell, blocks, compare, played};
 use windlass_e2e::{Cluster, control_plane, workspace};
@@ -44,9 +44,19 @@ fn a_server_of_ones_own_and_a_cluster_go_as_the_pages_say() -> Result<()> {
     // The next sections are for readers who have a cluster.
     let printed = shell.run("export KUBECONFIG=$PWD/dev.kubeconfig")?;
     ensure!(printed.is_empty(), "{printed}");
-    for section in ["Run it on your own cluster", "Deploy it in a cluster"] {
-        shell.play(page, &played(page, section)?.concat())?;
-    }
+    shell.play(page, &played(page, "Run it on your own cluster")?.concat())?;
+    let helm = windlass_controlplane::helm()?;
+    let helm = helm.parent().context("helm lies in a folder")?.display();
+    let homes = "HELM_CACHE_HOME=$PWD/.helm HELM_CONFIG_HOME=$PWD/.helm HELM_DATA_HOME=$PWD/.helm";
+    let printed = shell.run(&format!("export PATH={helm}:$PATH {homes}"))?;
+    ensure!(printed.is_empty(), "{printed}");
+    let page = "docs/install.md";
+    shell.play(page, &played(page, "With Helm")?.concat())?;
+    // The next section is for readers who have not installed it yet.
+    shell.run(
+        "helm uninstall windlass -n windlass-system && kubectl delete namespace windlass-system",
+    )?;
+    shell.play(page, &played(page, "With kustomize")?.concat())?;
     let elsewhere = tempfile::tempdir()?;
     let mut shell = Shell::start(elsewhere.path(), Some(&kubectl), None)?;
     let page = "docs/dev-server.md";
