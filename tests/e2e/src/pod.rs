@@ -4,10 +4,11 @@
 //!   volumes are where, the arguments.
 //! - The root is a folder of its own with the program in it. The machine's `/usr` is there as well: the
 //!   host of the tests is not linked statically, and a shell can look around.
-//! - What a kubelet does and this does not: cgroups, the seccomp profile, a network of its own.
+//! - What a kubelet does and this does not: cgroups, the seccomp profile, a network of its own. So pods run
+//!   one after the other, also those of other test binaries: they would listen on the same ports.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,7 +19,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::built::host_binary;
+use crate::built::{host_binary, workspace};
 use crate::{Host, control_plane};
 
 /// Where a pod finds its service account.
@@ -58,6 +59,8 @@ exec chroot "$root" "$@"
 pub struct Pod {
     root: TempDir,
     account: TempDir,
+    /// Locked as long as this pod is there.
+    _ports: File,
     enter: Vec<OsString>,
     arguments: Vec<String>,
 }
@@ -127,24 +130,33 @@ fn link(folder: &Path, name: &str) -> Result<()> {
 }
 
 impl Pod {
-    /// The pod of the template in `spec`, whose ConfigMap volumes are all `volume`, with a token of
-    /// its service account and the certificate of the API server's authority.
+    /// The pod of the template in `spec`, whose ConfigMap volumes are all `volume`, in `namespace`, with a
+    /// token of its service account and the certificate of the API server's authority. Blocks while
+    /// there is another pod.
     ///
     /// # Errors
     /// The machine lets us do none of this, or the template has what is not imitated.
-    pub fn new(spec: &Value, volume: &Volume, token: &str, authority: &str) -> Result<Self> {
+    pub fn new(
+        spec: &Value,
+        volume: &Volume,
+        namespace: &str,
+        token: &str,
+        authority: &str,
+    ) -> Result<Self> {
         let enter = namespaces()?;
         let account = readable()?;
         let text = |path: &str| spec.pointer(path).and_then(Value::as_str);
         for (name, content) in [("token", token), ("ca.crt", authority)] {
             fs::write(account.path().join(name), content)?;
         }
-        let namespace = crate::HOME;
         fs::write(account.path().join("namespace"), namespace)?;
-        ensure!(text("/serviceAccountName") == Some("windlass"), "{spec}");
+        ensure!(text("/serviceAccountName").is_some(), "{spec}");
+        let ports = File::create(workspace().join("target/pod.lock"))?;
+        ports.lock()?;
         let mut pod = Self {
             root: readable()?,
             account,
+            _ports: ports,
             enter,
             arguments: Vec::new(),
         };
@@ -171,7 +183,7 @@ impl Pod {
                 .iter()
                 .find(|it| it.get("name") == mount.get("name"));
             let wanted = wanted.context("a mount has a volume")?;
-            if wanted.get("configMap").is_some() {
+            if wanted.get("configMap").is_some() || wanted.get("projected").is_some() {
                 words.extend(["read-only".into(), volume.folder().into(), path.into()]);
             } else if wanted.get("emptyDir").is_some() {
                 words.extend(["empty".into(), "-".into(), path.into()]);

@@ -1,5 +1,7 @@
 //! What a host counts, as one scrape of its metrics.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::{Result, ensure};
 use regex::Regex;
 
@@ -35,5 +37,25 @@ impl Scrape {
         };
         let values = self.0.lines().filter_map(value);
         Ok(values.reduce(|sum, value| sum + value))
+    }
+
+    /// The labels of all series called `name`, each with its values; `None` if there is no such series.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn labels(&self, name: &str) -> Result<Option<BTreeMap<String, BTreeSet<String>>>> {
+        let label = Regex::new(r#"(\w+)="((?:[^"\\]|\\.)*)""#)?;
+        let of_series = |line: &str| {
+            let rest = line.strip_prefix(name)?;
+            rest.starts_with(['{', ' ']).then(|| rest.to_owned())
+        };
+        let series: Vec<String> = self.0.lines().filter_map(of_series).collect();
+        let mut labels: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for found in series.iter().flat_map(|line| label.captures_iter(line)) {
+            let [name, value] = found.extract().1;
+            let values = labels.entry(name.to_owned()).or_default();
+            values.insert(value.to_owned());
+        }
+        Ok((!series.is_empty()).then_some(labels))
     }
 }

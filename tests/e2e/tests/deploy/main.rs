@@ -2,6 +2,7 @@
 //! `windlass rbac` prints.
 #![expect(clippy::indexing_slicing, reason = "JSON that is not there is null")]
 
+mod components;
 mod manifests;
 mod pod;
 mod roles;

@@ -99,7 +99,13 @@ async fn pod(account: &Account, volume: &Volume) -> Result<Pod> {
     })
     .await?;
     let authority = authority["data"]["ca.crt"].as_str();
-    Pod::new(spec, volume, token, authority.context("a certificate")?)
+    Pod::new(
+        spec,
+        volume,
+        HOME,
+        token,
+        authority.context("a certificate")?,
+    )
 }
 
 /// What the imitation is worth: a shell in the place of the host.
