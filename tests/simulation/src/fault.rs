@@ -125,8 +125,7 @@ whats! {
     /// After `at` ms another controller puts a finalizer on every Greeting, and takes it off after `size`
     /// seconds.
     ForeignFinalizer = "foreign-finalizer",
-    /// From `at` ms on, every request but those about Leases, which have a priority level of their own, is
-    /// refused with 429 for `size` seconds.
+    /// From `at` ms on, all requests but those about Leases are refused with 429 for `size` seconds.
     Busy = "busy",
     /// From write `at` on, `size` writes are refused with 403, as by a quota.
     Quota = "quota",
