@@ -26,6 +26,7 @@ mod quarantine;
 mod refusal;
 mod removal;
 mod rollout;
+mod roster;
 mod runner;
 mod smoke_test;
 mod takeover;
@@ -67,6 +68,7 @@ use plan::{
 };
 use plugin::Ended;
 use removal::Removals;
+use roster::Roster;
 
 /// What all plugins of a host share.
 pub struct Host {
@@ -167,6 +169,7 @@ struct Plugins {
     said: Vec<String>,
     /// Whether Plugin objects count.
     has_objects: bool,
+    roster: Roster,
 }
 
 impl Host {
@@ -187,6 +190,7 @@ impl Host {
             wanted: Wanted::default(),
             said: Vec::new(),
             has_objects: sources.objects.is_some(),
+            roster: Roster::default(),
         };
         let host = plugins.host.clone();
         let Sources {
@@ -207,7 +211,8 @@ impl Host {
         let _watching = host.seams.spawn.task(watch_on(watch, send));
         let (send, mut object_news) = mpsc::channel(1);
         let (tell, told) = watch::channel(wanted);
-        let _followed = objects.map(|objects| host.follow_objects(objects, told, send));
+        let roster = plugins.roster.clone();
+        let _followed = objects.map(|objects| host.follow_objects(objects, told, roster, send));
         let session = host.session.clone();
         let kept = session.clone();
         let keeping = host.seams.spawn.task(async move { kept.keep().await });
@@ -221,7 +226,10 @@ impl Host {
                     Some(news) => files = news,
                     None => lost = Some("the watch of the config folder was lost".into()),
                 },
-                Some(news) = object_news.recv() => by_objects = news,
+                news = object_news.recv(), if plugins.has_objects => match news {
+                    Some(news) => by_objects = news,
+                    None => lost = Some("the watch of Plugin objects was lost".into()),
+                },
             }
             let wanted = Wanted::together(files.clone(), by_objects.clone());
             if wanted != plugins.wanted {
@@ -260,13 +268,15 @@ impl Host {
         self: &Arc<Self>,
         objects: PluginObjects,
         wanted: watch::Receiver<Wanted>,
+        roster: Roster,
         news: mpsc::Sender<Wanted>,
     ) -> (Task<()>, [Task<Infallible>; 2]) {
         let follow = ObjectWatch::new(objects.clone(), self.seams.clock);
         let (removals, watched) = (Removals::default(), objects.clone());
         let (publisher, remover, said) = (self.clone(), self.clone(), removals.clone());
-        let publish = async move { publisher.publish_status(objects, wanted, said).await };
-        let remove = async move { remover.remove_plugins(watched, removals).await };
+        let known = roster.clone();
+        let publish = async move { publisher.publish_status(objects, wanted, known, said).await };
+        let remove = async move { remover.remove_plugins(watched, roster, removals).await };
         let spawn = &self.seams.spawn;
         let follow = spawn.task(follow_on(follow, news));
         (follow, [spawn.task(publish), spawn.task(remove)])
@@ -323,7 +333,16 @@ impl Plugins {
             let step = after_change(lifecycle, Presence::Asked);
             match (step, hosted) {
                 (FolderStep::Start, _) => self.start_as(candidate),
-                (FolderStep::Update, Some(hosted)) => hosted.update(candidate),
+                // An object does not take the place of a file that cannot be read now.
+                (FolderStep::Update, Some(hosted))
+                    if hosted.origin.file().is_some()
+                        && candidate.document.origin.file().is_none()
+                        && wanted.has_unreadable_files() => {}
+                (FolderStep::Update, Some(hosted)) => {
+                    hosted.update(candidate);
+                    let document = &candidate.document;
+                    self.roster.add(&document.name, &document.origin);
+                }
                 (FolderStep::Update | FolderStep::Stop | FolderStep::Leave, _) => {}
             }
         }
@@ -370,6 +389,7 @@ impl Plugins {
         let named = name.clone();
         self.tasks
             .push(Box::pin(async move { (named, task.await) }));
+        self.roster.add(&name, &origin);
         let hosted = Hosted {
             origin,
             asked,
@@ -390,6 +410,7 @@ impl Plugins {
     /// A plugin has ended; the answer is why the host must, if it must.
     fn take_end(&mut self, (name, ended): End) -> Option<String> {
         let hosted = self.hosted.remove(&name);
+        self.roster.remove(&name);
         if let Some(lost) = why_host_ends(&name, &ended) {
             return Some(lost);
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use windlass_code_cache::CodeCache;
 
 use crate::admin::{self, Ports};
@@ -37,10 +37,7 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
     let (watch, files) = match &flags.config {
         Some(config) => FolderWatch::start(config, &seams)
             .map_err(|error| anyhow!(unreadable(config, &error)))?,
-        None if flags.plugin_objects => (FolderWatch::nothing(), Wanted::default()),
-        None => bail!(
-            "name a folder with Plugin documents with --config, or watch Plugin objects with --plugin-objects"
-        ),
+        None => (FolderWatch::nothing(), Wanted::default()),
     };
     let times = flags.leases.times().map_err(anyhow::Error::msg)?;
     let cache = code_cache(flags.code_cache.clone())?;

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use super::fetch::Fetcher;
 use super::quarantine::Stopped;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, Retry};
 use super::rollout::{AdmissionEvent, AdmissionStep, Runs, admission_step};
 use super::version::Version;
 use super::{Asked, Host};
@@ -62,6 +62,8 @@ struct Admissions<'a> {
     said: LogOnce<(Option<Arc<Candidate>>, String)>,
     quarantine: (watch::Receiver<()>, watch::Receiver<()>),
     fetcher: Fetcher,
+    /// What was fetched last and refused for good.
+    hopeless: Option<(Arc<Candidate>, Refusal)>,
 }
 
 impl Host {
@@ -82,6 +84,7 @@ impl Host {
             said: LogOnce::default(),
             quarantine: self.quarantine.news(),
             fetcher: Fetcher::default(),
+            hopeless: None,
         };
         Box::pin(self.exchange_crashes(name, &asked)).await;
         loop {
@@ -95,11 +98,12 @@ impl Host {
             }
             let refused = Box::pin(all.act(step, candidate.clone(), outcome)).await;
             let (current, quarantine) = (all.current.as_ref(), &mut all.quarantine);
+            let pause = refused.as_ref().and_then(|refusal| refusal.retry.delay());
             let waits = self.wait_for_news(&mut asked, current, refused.as_ref(), quarantine);
             tokio::select! {
                 biased;
                 () = waits => {}
-                () = all.fetcher.news(self, candidate.as_deref()) => {}
+                () = all.fetcher.news(self, candidate.as_deref(), pause) => {}
             }
         }
     }
@@ -180,12 +184,24 @@ impl Admissions<'_> {
         // What runs may have to stop while the candidate is compiled, also what was resumed just now.
         let current = self.current.as_ref();
         let (fetcher, stopped) = (&mut self.fetcher, &self.stopped);
+        let hopeless = &mut self.hopeless;
         let next = async {
-            let fetched = match candidate {
-                Some(candidate) => Some(Box::pin(host.fetch(fetcher, candidate)).await?),
-                None => None,
+            let Some(candidate) = candidate else {
+                return host.next(None, current, stopped).await;
             };
-            host.next(fetched, current, stopped).await
+            let fetched = Box::pin(host.fetch(fetcher, candidate)).await?;
+            let resolved = fetched.candidate.clone();
+            if let Some((refused, refusal)) = hopeless
+                && *refused == resolved
+            {
+                // A tag leads where it led: nothing is pulled and compiled again.
+                return Err(refusal.clone());
+            }
+            let next = host.next(Some(fetched), current, stopped).await;
+            let is_final = |refusal: &&Refusal| refusal.retry == Retry::OnChange;
+            let refusal = next.as_ref().err().filter(is_final);
+            *hopeless = refusal.map(|refusal| (resolved, refusal.clone()));
+            next
         };
         let stops = host.stops(current, &mut self.quarantine);
         let next = tokio::select! {

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +16,7 @@ use windlass_registry::{Client, DockerConfig, Settings};
 use super::Host;
 use super::plugin::news;
 use super::refusal::{FetchProblem, Refusal, RefusalReason};
-use crate::api::ApiError;
+use crate::api::{ApiError, Resource};
 use crate::digest::{Digest, digest};
 use crate::informer::{InformerKey, Subscription, bell};
 use crate::manifest::{ComponentSource, ConfigMapSource, OciSource, PluginDocument};
@@ -60,8 +61,15 @@ impl Fetcher {
     }
 
     /// Waits until it is time to look at `candidate` again, although nobody asks for anything else.
-    pub(super) async fn news(&mut self, host: &Host, candidate: Option<&Candidate>) {
+    /// Not before `pause`, if somebody wants to be left alone for so long.
+    pub(super) async fn news(
+        &mut self,
+        host: &Host,
+        candidate: Option<&Candidate>,
+        pause: Option<Duration>,
+    ) {
         let interval = candidate.and_then(|it| it.document.source.interval());
+        let interval = interval.map(|interval| interval.max(pause.unwrap_or_default()));
         let interval = async {
             match interval {
                 Some(interval) => host.seams.clock.sleep(interval).await,
@@ -100,7 +108,7 @@ impl Host {
                 bytes: None,
             });
         }
-        self.watch_source(fetcher, document).await;
+        self.watch_source(fetcher, document);
         let (revision, bytes) = match &document.source {
             ComponentSource::Oci(oci) => {
                 let client = self.registry(document, oci).await?;
@@ -230,15 +238,15 @@ impl Host {
         let bytes = bytes.map_err(|why| fail(FetchProblem::refused(why)))?;
         let found = digest(&bytes);
         if let Some(wanted) = source.digest.filter(|wanted| *wanted != found) {
-            let (wanted, found) = (wanted.hex(), found.hex());
-            let why = format!("has the digest sha256:{found}, and not sha256:{wanted}");
+            // Not which one it has: who writes the document may not be who may read the ConfigMap.
+            let why = format!("does not have the digest sha256:{}", wanted.hex());
             return Err(fail(FetchProblem::refused(why)));
         }
         Ok((revision, bytes))
     }
 
     /// Watches the ConfigMaps that `document` names, and no others.
-    async fn watch_source(&self, fetcher: &mut Fetcher, document: &PluginDocument) {
+    fn watch_source(&self, fetcher: &mut Fetcher, document: &PluginDocument) {
         let ComponentSource::ConfigMap(source) = &document.source else {
             fetcher.watched = None;
             return;
@@ -253,8 +261,12 @@ impl Host {
             return;
         }
         fetcher.watched = None;
-        let Ok(Some(resource)) = self.discovery.by_plural("", "configmaps").await else {
-            return;
+        let resource = Resource {
+            group: String::new(),
+            version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            plural: "configmaps".to_owned(),
+            namespaced: true,
         };
         let account = self.sandboxes.accounts().of(&document.name);
         let mut heard = Vec::new();

@@ -5,8 +5,9 @@
 
 mod conditions;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use futures::future::select_all;
 
@@ -16,10 +17,10 @@ use tokio::sync::watch;
 use super::Host;
 use super::plugin::news;
 use super::removal::Removals;
+use super::roster::Roster;
 use crate::api::{ApiError, Request};
 use crate::events::{Event, Regarding, Severity};
-use crate::lease::Lease;
-use crate::metrics::PluginStage;
+use crate::metrics::{PluginMetrics, PluginStage};
 use crate::object::Key;
 use crate::source::{PluginObjects, Wanted, plugins};
 use crate::text::LogOnce;
@@ -34,12 +35,25 @@ const AGAIN: std::time::Duration = std::time::Duration::from_secs(5);
 /// What is known of the objects whose status was written.
 #[derive(Default)]
 struct Writing {
-    /// What cannot be written was said, by name.
-    said: BTreeMap<String, LogOnce<String>>,
-    /// The plugins whose objects were there.
-    names: BTreeSet<String>,
-    /// What was told last of each object, by UID.
-    told: BTreeMap<String, Told>,
+    by_uid: BTreeMap<String, Known>,
+}
+
+/// What is known of one object.
+#[derive(Default)]
+struct Known {
+    /// Why its status cannot be written, as it was said.
+    failed: LogOnce<String>,
+    /// What this host says of it, and of which generation.
+    says: Option<(Told, Option<Value>)>,
+}
+
+/// Who has written a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    /// This host, or nobody has to.
+    Done,
+    /// The host that has the Lease does.
+    ByAnother,
 }
 
 impl Host {
@@ -48,43 +62,50 @@ impl Host {
         &self,
         mut objects: PluginObjects,
         mut wanted: watch::Receiver<Wanted>,
+        roster: Roster,
         removals: Removals,
     ) -> Infallible {
         let mut writing = Writing::default();
         let mut removed = removals.news();
+        let mut hosted = roster.news();
         loop {
             wanted.mark_unchanged();
             objects.mark_seen();
             removed.mark_unchanged();
+            hosted.mark_unchanged();
             let held = objects.list();
-            // Before anything is looked at, so that nothing falls between.
+            // Of a plugin with the same name in a file an object says nothing.
             let names = held.iter().filter_map(name);
-            let moves = names.map(|name| self.metrics.of(name).moves());
+            let names = names.filter(|name| roster.has_object(name));
+            let meters: BTreeMap<&str, Arc<PluginMetrics>> =
+                names.map(|name| (name, self.metrics.of(name))).collect();
+            // Before anything is looked at, so that nothing falls between.
+            let moves = meters.values().map(|meters| meters.moves());
             let mut moves: Vec<watch::Receiver<()>> = moves.collect();
             let problems: BTreeMap<String, String> = problems(&wanted.borrow());
-            let mut failed = false;
+            let mut pause = None;
             for object in &held {
                 let name = name(object).unwrap_or_default();
-                let meters = self.metrics.of(name);
+                let meters = meters.get(name);
+                let leads = meters.is_some_and(|it| it.leads.get() > 0);
                 let situation = Situation {
                     problem: problems.get(name).map(String::as_str),
-                    stage: meters.stage(),
-                    running: meters.about(),
-                    refusal: meters.not_running(),
+                    stage: meters.map(|it| it.stage()).unwrap_or_default(),
+                    running: meters.and_then(|it| it.about()),
+                    refusal: meters.and_then(|it| it.not_running()),
                     stays: removals.why(name),
-                    holder: (meters.leads.get() > 0).then_some(self.session.identity()),
+                    holder: leads.then_some(self.session.identity()),
                 };
-                let published = self.publish_one(object, &situation, &mut writing);
-                failed |= published.await.is_err();
+                let again = match self.publish_one(object, &situation, &mut writing).await {
+                    Ok(Written::Done) => None,
+                    // Its holder may die.
+                    Ok(Written::ByAnother) => Some(self.session.times().lease_duration),
+                    Err(_) => Some(AGAIN),
+                };
+                pause = pause.into_iter().chain(again).min();
             }
             let uids: Vec<&str> = held.iter().filter_map(uid).collect();
-            writing.told.retain(|uid, _| uids.contains(&&**uid));
-            let names: BTreeSet<&str> = held.iter().filter_map(name).collect();
-            for gone in writing.names.iter().filter(|it| !names.contains(&***it)) {
-                // Its stage was asked for, also if no version of it ever ran.
-                self.metrics.forget(gone);
-            }
-            writing.names = names.into_iter().map(str::to_owned).collect();
+            writing.by_uid.retain(|uid, _| uids.contains(&&**uid));
             let moved = async {
                 if moves.is_empty() {
                     std::future::pending::<()>().await;
@@ -93,16 +114,17 @@ impl Host {
                 select_all(any).await;
             };
             let again = async {
-                if !failed {
-                    std::future::pending::<()>().await;
+                match pause {
+                    Some(pause) => self.seams.clock.sleep(pause).await,
+                    None => std::future::pending().await,
                 }
-                self.seams.clock.sleep(AGAIN).await;
             };
             tokio::select! {
                 biased;
                 () = objects.changed() => {}
                 () = news(&mut wanted) => {}
                 () = news(&mut removed) => {}
+                () = news(&mut hosted) => {}
                 () = moved => {}
                 () = again => {}
             }
@@ -114,39 +136,43 @@ impl Host {
         object: &Value,
         situation: &Situation<'_>,
         writing: &mut Writing,
-    ) -> Result<(), ApiError> {
+    ) -> Result<Written, ApiError> {
         let (Some(name), Some(uid)) = (name(object), uid(object)) else {
-            return Ok(());
+            return Ok(Written::Done);
         };
         if matches!(situation.stage, PluginStage::StandingBy) {
             // The host that has the Lease knows better.
-            return Ok(());
+            return Ok(Written::Done);
         }
         let now = self.seams.clock.wall();
         let before = object.get("status").cloned().unwrap_or_default();
         let (after, told) = status(situation, object, now);
+        let known = writing.by_uid.entry(uid.to_owned()).or_default();
+        let generation = object.pointer("/metadata/generation").cloned();
+        let says = Some((told, generation));
         if after == before {
-            writing.told.insert(uid.to_owned(), told);
-            return Ok(());
+            known.says = says;
+            return Ok(Written::Done);
         }
-        let written = self
-            .write_status(
-                name,
-                &patch(uid, &before, &after),
-                situation.holder.is_some(),
-            )
-            .await;
-        let said = writing.said.entry(name.to_owned()).or_default();
+        let leads = situation.holder.is_some();
+        if !leads && known.says == says {
+            // Another host says something else, and is as right as this one: both would write forever.
+            return Ok(Written::Done);
+        }
+        let patch = patch(uid, &before, &after);
+        let written = Box::pin(self.write_status(name, &patch, leads)).await;
         match &written {
-            Ok(true) => {
-                said.clear();
-                let before = writing.told.insert(uid.to_owned(), told.clone());
-                self.tell_step(object, before.as_ref(), &told);
+            Ok(Written::Done) => {
+                known.failed.clear();
+                let before = std::mem::replace(&mut known.says, says);
+                if let Some((told, _)) = &known.says {
+                    self.tell_step(object, before.as_ref().map(|(told, _)| told), told);
+                }
             }
-            Ok(false) => {}
+            Ok(Written::ByAnother) => {}
             Err(error) => {
                 let text = error.to_string();
-                if said.is_new(text.clone()) {
+                if known.failed.is_new(text.clone()) {
                     tracing::warn!(
                         plugin = name,
                         "cannot write the status of its object: {text}"
@@ -154,28 +180,26 @@ impl Host {
                 }
             }
         }
-        written.map(drop)
+        written
     }
 
     /// Writes a status, unless another host has the Lease.
-    async fn write_status(&self, name: &str, patch: &Value, leads: bool) -> Result<bool, ApiError> {
-        if !leads {
-            let lease: Option<Value> = self.api.read(Lease::path(&self.namespace, name)).await?;
-            let holder = lease
-                .as_ref()
-                .and_then(|it| it.pointer("/spec/holderIdentity"));
-            let holder = holder.and_then(Value::as_str).unwrap_or_default();
-            if !holder.is_empty() && holder != self.session.identity() {
-                return Ok(false);
-            }
+    async fn write_status(
+        &self,
+        name: &str,
+        patch: &Value,
+        leads: bool,
+    ) -> Result<Written, ApiError> {
+        if !leads && self.lease(name).is_held_elsewhere().await? {
+            return Ok(Written::ByAnother);
         }
         let path = plugins().path(None, Some(name), Some("status"));
         let path = path.map_err(|error| ApiError::Garbled(error.to_string()))?;
         let uri = format!("{path}?fieldManager={MANAGER}");
         match self.api.send(Request::merge_patch(uri, patch)).await {
             // It has gone meanwhile, perhaps with another in its place.
-            Err(error) if error.is_not_found() || error.is_race() => Ok(false),
-            written => written.map(|_| true),
+            Err(error) if error.is_not_found() || error.is_race() => Ok(Written::Done),
+            written => written.map(|_| Written::Done),
         }
     }
 

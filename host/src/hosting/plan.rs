@@ -27,7 +27,10 @@ impl Presence {
         let is_unclear = is_object && wanted.objects_unknown
             || wanted.coming.iter().any(|coming| coming == name)
             || wanted.problems.iter().any(|problem| {
-                let is_named = problem.plugin.as_deref() == Some(name);
+                // What is wrong with an object says nothing of a file, and the other way round.
+                let is_alike = |it: &Origin| it.file().is_none() == is_object;
+                let is_named =
+                    problem.plugin.as_deref() == Some(name) && problem.origins.iter().any(is_alike);
                 is_named || problem.origins.contains(origin)
             });
         if candidate(name, wanted).is_some() {

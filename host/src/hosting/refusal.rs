@@ -179,7 +179,7 @@ impl RefusalReason {
 
 fn load_reason(error: &LoadError) -> &'static str {
     match error {
-        LoadError::Refused(_) => "ComponentRefused",
+        LoadError::Refused(_) | LoadError::Compile(CompileError::Refused(_)) => "ComponentRefused",
         LoadError::Compile(_) => "CompileFailed",
         LoadError::Cache(_) => "CodeCacheFailed",
         LoadError::Describe(_) => "DescribeFailed",

@@ -13,9 +13,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
+use super::roster::Roster;
 use super::{Host, carriers};
-use crate::api::Resource;
+use crate::api::{Resource, ServedKind};
 use crate::finalizers::{FinalizerPatch, settle_finalizer};
 use crate::grants::Scope;
 use crate::lease::ObservedLease;
@@ -31,7 +33,7 @@ pub(super) const FINALIZER: &str = "plugins.windlass.dev/host";
 const LOOK: Duration = Duration::from_secs(5);
 
 /// How long a Lease that is held is waited for at once.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why objects that are deleted are still there, by the name of the plugin. Clones are the same.
 #[derive(Clone)]
@@ -97,16 +99,26 @@ struct Situation {
     protected: bool,
     /// Whether this host makes the plugin's passes.
     leads: bool,
-    /// Whether the version that runs finalizes.
-    finalizes: bool,
+    /// Whether the version that runs finalizes; nothing if none is known to run.
+    finalizes: Option<bool>,
+    /// Whether the plugin of this name runs as a file says.
+    is_taken: bool,
 }
 
 impl Situation {
     /// Decides what is done.
     fn step(self) -> Step {
+        if self.is_taken {
+            // The finalizer on objects is that of the other plugin.
+            return if self.protected {
+                Step::LetGo
+            } else {
+                Step::Leave
+            };
+        }
         match (self.deleting, self.protected, self.policy) {
             (false, false, DeletionPolicy::Wait | DeletionPolicy::Release)
-                if self.leads && self.finalizes =>
+                if self.leads && self.finalizes == Some(true) =>
             {
                 Step::Protect
             }
@@ -114,7 +126,7 @@ impl Situation {
                 Step::LetGo
             }
             // The version that runs now finalizes nothing; what an older one left was looked for when it took over.
-            (false, true, _) if self.leads && !self.finalizes => Step::LetGo,
+            (false, true, _) if self.leads && self.finalizes == Some(false) => Step::LetGo,
             (true, true, DeletionPolicy::Wait) => Step::Await,
             (true, true, DeletionPolicy::Release) => Step::Release,
             (_, _, _) => Step::Leave,
@@ -127,26 +139,36 @@ impl Host {
     pub(super) async fn remove_plugins(
         &self,
         mut objects: PluginObjects,
+        roster: Roster,
         removals: Removals,
     ) -> Infallible {
+        // When it was looked last for objects that carry a plugin's finalizer.
+        let mut looked: BTreeMap<String, Instant> = BTreeMap::new();
         loop {
             objects.mark_seen();
             let held = objects.list();
             for object in &held {
-                let Ok((document, _)) = manifest::of_object(object) else {
+                let Some(name) = object.pointer("/metadata/name").and_then(Value::as_str) else {
                     continue;
                 };
-                let name = document.name.clone();
-                let why = match Box::pin(self.remove_one(object, &document)).await {
+                let now = self.seams.clock.now();
+                let is_early = looked.get(name).is_some_and(|last| now - *last < LOOK);
+                if is_early && removals.why(name).is_some() {
+                    continue;
+                }
+                let why = match Box::pin(self.remove_one(object, &roster)).await {
                     Ok(why) => why,
                     Err(error) => Some(format!("{error:#}")),
                 };
-                removals.say(&name, why.as_deref());
+                looked.insert(name.to_owned(), self.seams.clock.now());
+                removals.say(name, why.as_deref());
             }
             let names = held
                 .iter()
                 .filter_map(|it| it.pointer("/metadata/name")?.as_str());
-            removals.retain(&names.collect::<Vec<_>>());
+            let names: Vec<&str> = names.collect();
+            removals.retain(&names);
+            looked.retain(|name, _| names.contains(&&**name));
             // That a plugin begins to lead does not change its object.
             tokio::select! {
                 biased;
@@ -157,25 +179,44 @@ impl Host {
     }
 
     /// Does what is to be done about one object; answers why it is still there, if it is deleted.
-    async fn remove_one(
-        &self,
-        object: &Value,
-        document: &PluginDocument,
-    ) -> anyhow::Result<Option<String>> {
+    async fn remove_one(&self, object: &Value, roster: &Roster) -> anyhow::Result<Option<String>> {
         let Some(held) = Object::new(object) else {
             return Ok(None);
         };
-        let meters = self.metrics.of(&document.name);
-        let situation = Situation {
-            policy: document.deletion,
-            deleting: held.metadata.deleting,
-            protected: held.metadata.has_finalizer(FINALIZER),
-            leads: meters.leads.get() > 0,
-            finalizes: meters.about().is_some_and(|about| about.finalizes),
-        };
+        let (deleting, protected) = (
+            held.metadata.deleting,
+            held.metadata.has_finalizer(FINALIZER),
+        );
         let plugins = plugins();
         let settle =
             |which| settle_finalizer(&self.api, &plugins, &held.metadata, FINALIZER, which);
+        let document = match manifest::of_object(object) {
+            Ok((document, _)) => document,
+            Err(_) if !(deleting && protected) => return Ok(None),
+            Err(_) if object.pointer("/spec/deletionPolicy") == Some(&"Orphan".into()) => {
+                settle(FinalizerPatch::Release).await?;
+                return Ok(None);
+            }
+            Err(error) => {
+                return Ok(Some(format!(
+                    "{error}: correct it, or set spec.deletionPolicy to Orphan"
+                )));
+            }
+        };
+        let name = &document.name;
+        let runs_as_object = roster.has_object(name);
+        let running = runs_as_object.then(|| self.metrics.of(name));
+        let situation = Situation {
+            policy: document.deletion,
+            deleting,
+            protected,
+            leads: running.as_ref().is_some_and(|it| it.leads.get() > 0),
+            finalizes: running
+                .as_ref()
+                .and_then(|it| it.about())
+                .map(|about| about.finalizes),
+            is_taken: !runs_as_object && roster.origin(name).is_some(),
+        };
         match situation.step() {
             Step::Leave => Ok(None),
             Step::Protect => {
@@ -187,7 +228,17 @@ impl Host {
                 Ok(None)
             }
             Step::Await => {
-                let carried = self.carried(object, document).await?;
+                if !situation.leads && self.lease(name).is_held_elsewhere().await? {
+                    return Ok(None);
+                }
+                let carried = match self.carried(object, &document).await? {
+                    Some(carried) => carried,
+                    None => {
+                        return Ok(Some(
+                            "it is not known yet what the plugin reconciles: it stays until a version of it has run. Or set spec.deletionPolicy to Orphan".to_owned(),
+                        ));
+                    }
+                };
                 let Some((resource, example)) = carried.first() else {
                     settle(FinalizerPatch::Release).await?;
                     return Ok(None);
@@ -199,42 +250,73 @@ impl Host {
                     "{count} objects carry the finalizer {finalizer}, such as {example}: the plugin runs on until they are gone. Delete them, or set spec.deletionPolicy to Release or Orphan"
                 )))
             }
+            Step::Release if runs_as_object => {
+                Ok(Some("the plugin stops: its passes have to end".to_owned()))
+            }
             Step::Release => {
-                let lease = self.lease(&document.name);
+                let lease = self.lease(name);
                 // Held meanwhile, so that no host starts the plugin under our hands.
                 let acquired = lease.acquire(ObservedLease::default(), |_| {});
                 if self.seams.clock.within(PATIENCE, acquired).await.is_none() {
                     return Ok(Some("a host still runs the plugin".to_owned()));
                 }
-                let released = self.release_all(object, document).await;
+                let released = self.release_all(object, &document).await;
                 lease.release().await;
-                let count = released?;
-                let plugin = &document.name;
-                tracing::info!(plugin, count, "its finalizer was taken off all objects");
+                let Some(count) = released? else {
+                    return Ok(Some(
+                        "it is not known what the plugin reconciles: run `windlass release`, and set spec.deletionPolicy to Orphan".to_owned(),
+                    ));
+                };
+                tracing::info!(
+                    plugin = name,
+                    count,
+                    "its finalizer was taken off all objects"
+                );
                 settle(FinalizerPatch::Release).await?;
                 Ok(None)
             }
         }
     }
 
-    /// The objects that carry the plugin's finalizer, where the plugin may watch.
+    /// The objects that carry the plugin's finalizer, where the plugin may watch; nothing if it is not known which kinds it
+    /// reconciles.
     async fn carried(
         &self,
         object: &Value,
         document: &PluginDocument,
-    ) -> anyhow::Result<Vec<(Resource, Object)>> {
+    ) -> anyhow::Result<Option<Vec<(Resource, Object)>>> {
+        let mut kinds = reconciled(object);
+        for kind in self.metrics.of(&document.name).reconciles() {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        if kinds.is_empty() {
+            return Ok(None);
+        }
+        let mut resources: Vec<Resource> = Vec::new();
+        for ReconciledKind { api_version, kind } in kinds {
+            if kind == "*" {
+                let catalog = self.discovery.catalog().await?;
+                let serves = |it: &ServedKind, verb: &str| it.verbs.iter().any(|one| one == verb);
+                let kinds = catalog
+                    .iter()
+                    .filter(|it| serves(it, "list") && serves(it, "patch"));
+                resources.extend(kinds.map(|it| it.resource.clone()));
+            } else {
+                // A kind that is not served has no objects.
+                resources.extend(self.discovery.by_kind(&api_version, &kind).await?);
+            }
+        }
         let finalizer = document.finalizer();
         let mut all = Vec::new();
-        for ReconciledKind { api_version, kind } in reconciled(object) {
-            // A kind that is not served has no objects.
-            let Some(resource) = self.discovery.by_kind(&api_version, &kind).await? else {
-                continue;
-            };
+        for resource in resources {
             let scope = document
                 .grants
                 .watch_scope(&resource.group, &resource.plural, None);
             let places = match scope {
                 Scope::All => vec![None],
+                Scope::Namespaces(_) if !resource.namespaced => Vec::new(),
                 Scope::Namespaces(names) => names.into_iter().map(Some).collect(),
             };
             for place in places {
@@ -242,22 +324,24 @@ impl Host {
                 all.extend(found.into_iter().map(|it| (resource.clone(), it)));
             }
         }
-        Ok(all)
+        Ok(Some(all))
     }
 
-    /// Takes the plugin's finalizer off all objects; answers off how many.
+    /// Takes the plugin's finalizer off all objects; answers off how many, if it is known where they are.
     async fn release_all(
         &self,
         object: &Value,
         document: &PluginDocument,
-    ) -> anyhow::Result<usize> {
+    ) -> anyhow::Result<Option<usize>> {
         let finalizer = document.finalizer();
-        let carried = self.carried(object, document).await?;
+        let Some(carried) = self.carried(object, document).await? else {
+            return Ok(None);
+        };
         for (resource, carrier) in &carried {
             let release = FinalizerPatch::Release;
             settle_finalizer(&self.api, resource, &carrier.metadata, &finalizer, release).await?;
         }
-        Ok(carried.len())
+        Ok(Some(carried.len()))
     }
 }
 
@@ -278,20 +362,21 @@ mod tests {
         use DeletionPolicy::{Orphan, Release, Wait};
         // (policy, deleting, protected, leads, finalizes)
         let rows = [
-            ((Wait, false, false, true, true), Step::Protect),
-            ((Release, false, false, true, true), Step::Protect),
-            ((Orphan, false, false, true, true), Step::Leave),
-            ((Wait, false, false, false, true), Step::Leave),
-            ((Wait, false, false, true, false), Step::Leave),
-            ((Wait, false, true, true, true), Step::Leave),
-            ((Wait, false, true, true, false), Step::LetGo),
-            ((Wait, false, true, false, false), Step::Leave),
-            ((Orphan, false, true, true, true), Step::LetGo),
-            ((Wait, true, true, true, true), Step::Await),
-            ((Wait, true, true, false, false), Step::Await),
-            ((Release, true, true, false, false), Step::Release),
-            ((Orphan, true, true, false, false), Step::LetGo),
-            ((Wait, true, false, true, true), Step::Leave),
+            ((Wait, false, false, true, Some(true)), Step::Protect),
+            ((Release, false, false, true, Some(true)), Step::Protect),
+            ((Orphan, false, false, true, Some(true)), Step::Leave),
+            ((Wait, false, false, false, Some(true)), Step::Leave),
+            ((Wait, false, false, true, Some(false)), Step::Leave),
+            ((Wait, false, true, true, Some(true)), Step::Leave),
+            ((Wait, false, true, true, Some(false)), Step::LetGo),
+            ((Wait, false, true, true, None), Step::Leave),
+            ((Wait, false, true, false, None), Step::Leave),
+            ((Orphan, false, true, true, Some(true)), Step::LetGo),
+            ((Wait, true, true, true, Some(true)), Step::Await),
+            ((Wait, true, true, false, None), Step::Await),
+            ((Release, true, true, false, None), Step::Release),
+            ((Orphan, true, true, false, None), Step::LetGo),
+            ((Wait, true, false, true, Some(true)), Step::Leave),
         ];
         for ((policy, deleting, protected, leads, finalizes), want) in rows {
             let situation = Situation {
@@ -300,8 +385,16 @@ mod tests {
                 protected,
                 leads,
                 finalizes,
+                is_taken: false,
             };
             assert_eq!(situation.step(), want, "{situation:?}");
+            let is_taken = true;
+            let taken = Situation {
+                is_taken,
+                ..situation
+            };
+            let want = if protected { Step::LetGo } else { Step::Leave };
+            assert_eq!(taken.step(), want, "{taken:?}");
         }
     }
 }

@@ -317,14 +317,15 @@ impl SharedInformer {
     /// The kind is not served: there is nothing.
     pub(super) fn absent(&self) {
         let mut store = self.store.lock();
+        // Before anybody is told: who looks then must not take it for an empty list.
+        let phase = InformerPhase::Absent;
+        self.state.send_modify(|state| state.phase = phase);
         for shown in store.clear() {
             self.notify_shown(&shown, 0, Origin::Watch, false);
         }
         self.share_out(&store);
         let waiting = self.subscribers.all();
         waiting.iter().for_each(|one| one.begin(&store));
-        let phase = InformerPhase::Absent;
-        self.state.send_modify(|state| state.phase = phase);
     }
 
     /// The subscriber `by` got an answer that shows an object. It takes in itself what that is to it,

@@ -99,6 +99,25 @@ impl Lease {
         }
     }
 
+    /// Whether another host holds the Lease that may be alive. It is only looked at: of a host that died it takes a while
+    /// until it is known.
+    ///
+    /// # Errors
+    /// The API server could not be asked.
+    pub async fn is_held_elsewhere(&self) -> Result<bool, ApiError> {
+        let Some(record) = self.read().await? else {
+            return Ok(false);
+        };
+        if record.holder.is_empty() || record.holder == self.session.identity() {
+            return Ok(false);
+        }
+        match record.session() {
+            Some(session) => Ok(!self.session.watch(session).await?.1),
+            // A host from before sessions: its successor finds out.
+            None => Ok(true),
+        }
+    }
+
     /// Who runs the plugin now, if anybody does. Watches a holder that shows no life for as long as
     /// its lease lasts, before it calls it dead; `watched` keeps what was seen.
     ///

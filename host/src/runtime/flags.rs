@@ -17,7 +17,12 @@ use crate::telemetry::TraceFlags;
 #[derive(Debug, Args)]
 pub struct RunFlags {
     /// Folder with Plugin documents (*.yaml, *.yml) and their components (*.wasm, *.wasm.gz)
-    #[arg(long, env = "WINDLASS_CONFIG", value_name = "DIR")]
+    #[arg(
+        long,
+        env = "WINDLASS_CONFIG",
+        value_name = "DIR",
+        required_unless_present = "plugin_objects"
+    )]
     pub config: Option<PathBuf>,
     /// Run also the plugins that Plugin objects ask for (plugins.windlass.dev)
     #[arg(long, env = "WINDLASS_PLUGIN_OBJECTS")]

@@ -111,18 +111,23 @@ impl ObjectWatch {
     pub async fn next(&mut self) -> Wanted {
         loop {
             self.objects.mark_seen();
-            let wanted = self.look();
+            let phase = self.objects.subscription.phase();
+            let wanted = self.look(phase);
+            // What was listed while that moved may be half of something.
+            if self.objects.subscription.phase() != phase {
+                continue;
+            }
             if wanted != self.held {
                 self.held = wanted.clone();
                 return wanted;
             }
-            self.wait().await;
+            self.wait(phase).await;
         }
     }
 
-    fn look(&mut self) -> Wanted {
+    fn look(&mut self, phase: InformerPhase) -> Wanted {
         let now = self.clock.now();
-        match self.objects.subscription.phase() {
+        match phase {
             InformerPhase::Starting => self.held.clone(),
             InformerPhase::Synced => {
                 self.absent = None;
@@ -138,9 +143,9 @@ impl ObjectWatch {
         }
     }
 
-    async fn wait(&mut self) {
+    async fn wait(&mut self, phase: InformerPhase) {
         let subscription = self.objects.subscription.clone();
-        let moves = subscription.left(subscription.phase());
+        let moves = subscription.left(phase);
         let gone = async {
             match self.absent {
                 Some(since) if self.clock.now() < since + ABSENCE => {

@@ -66,6 +66,11 @@ impl Wanted {
         all
     }
 
+    /// Whether a file cannot be read that may hold any plugin.
+    pub fn has_unreadable_files(&self) -> bool {
+        self.problems.iter().any(|it| it.plugin.is_none())
+    }
+
     /// Refuses plugins that name the finalizer of another: each would take off what the other waits for.
     pub(super) fn refuse_shared_finalizers(&mut self) {
         let mut users: BTreeMap<String, Vec<(String, bool)>> = BTreeMap::new();

@@ -198,11 +198,9 @@ async fn a_plugin_object_is_installed_replaced_refused_and_removed() -> Result<(
 
     // What is not a component is refused: the last good version runs on.
     objects.config_map("code-2", b"something else").await?;
-    let object = objects.until("Ready", "False", "CompileFailed").await;
-    let object = match object {
-        Ok(object) => object,
-        Err(_) => objects.until("Ready", "False", "ComponentRefused").await?,
-    };
+    let object = objects
+        .until("Compiled", "False", "ComponentRefused")
+        .await?;
     ensure!(!says(&object, "version").is_empty(), "{object:#}");
     objects.greets("bea").await?;
     objects.config_map("code-2", second).await?;
@@ -256,6 +254,12 @@ async fn a_deleted_plugin_runs_until_nothing_waits_for_it_or_is_released() -> Re
     let object = objects.until("Reconciling", "True", "Deleting").await?;
     let told = object["status"]["conditions"].to_string();
     ensure!(told.contains("2 objects carry the finalizer"), "{told}");
+    // Another host knows from the status which objects these are.
+    objects.host.terminate()?;
+    objects.host.ended().await?;
+    let second = objects.another()?;
+    second.says("all lists are in: reconciling").await?;
+    objects.until("Reconciling", "True", "Deleting").await?;
     // Until then it finalizes.
     objects.cluster.delete("Greeting", "ada").await?;
     objects.cluster.until_gone("Greeting", "ada").await?;
@@ -271,7 +275,47 @@ async fn a_deleted_plugin_runs_until_nothing_waits_for_it_or_is_released() -> Re
     let bea = objects.cluster.get("Greeting", "bea").await?;
     let bea = bea.context("it is not deleted")?;
     ensure!(bea.metadata.finalizers.unwrap_or_default().is_empty());
-    objects.host.says("its document is gone: stopping").await?;
+    second.says("its document is gone: stopping").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_plugin_of_the_folder_goes_before_an_object_of_its_name() -> Result<()> {
+    let objects = Objects::start("taken", &[]).await?;
+    let (name, home) = (objects.name(), objects.folder.path());
+    let component = objects.component()?;
+    fs::write(home.join("greeter.wasm"), &component)?;
+    let mut document = objects.object(&json!({ "file": "greeter.wasm" }))?;
+    document["metadata"] = json!({ "name": name });
+    let file = home.join("greeter.yaml");
+    fs::write(&file, document.to_string())?;
+    objects.host.says("all lists are in: reconciling").await?;
+    objects.greets("ada").await?;
+    objects.config_map("code", &component).await?;
+    let source =
+        json!({ "configMap": { "namespace": name, "name": "code", "key": "greeter.wasm" } });
+    objects.create(&source).await?;
+    let object = objects.until("Stalled", "True", "DocumentInvalid").await?;
+    ensure!(says(&object, "holder").is_empty(), "{object:#}");
+    // A file that cannot be read now is not one that is gone.
+    fs::write(&file, "kind: [")?;
+    objects.host.says("greeter.yaml").await?;
+    objects.greets("bea").await?;
+    ensure!(
+        !says(
+            &serde_json::to_value(objects.api().get(name).await?)?,
+            "version"
+        )
+        .contains('.')
+    );
+    // The object goes, and nothing of it concerns the plugin.
+    let delete = DeleteParams::default();
+    objects.api().delete(name, &delete).await?;
+    let gone = async || Ok(objects.api().get_opt(name).await?.is_none().then_some(()));
+    eventually(DEADLINE, "the Plugin is gone", gone).await?;
+    let ada = objects.cluster.get("Greeting", "ada").await?;
+    let ada = ada.context("it is there")?;
+    ensure!(!ada.metadata.finalizers.unwrap_or_default().is_empty());
     Ok(())
 }
 
@@ -362,6 +406,15 @@ async fn a_plugin_comes_from_a_private_registry_and_outlives_it() -> Result<()> 
         "data": { ".dockerconfigjson": STANDARD.encode(auth.to_string()) },
     });
     objects.cluster.create(secret).await?;
+    let namespace = objects.name();
+    let named = |kind: &str| json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": { "name": "pull", "namespace": namespace } });
+    let (mut role, mut binding) = (named("Role"), named("RoleBinding"));
+    role["rules"] = json!([{ "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["pull"], "verbs": ["get"] }]);
+    binding["roleRef"] =
+        json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "pull" });
+    binding["subjects"] =
+        json!([{ "kind": "ServiceAccount", "name": "windlass", "namespace": namespace }]);
+    objects.account.grant(&[role, binding])?;
     objects
         .patch(&json!({ "spec": { "source": { "pullSecret": "pull" } } }))
         .await?;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use windlass_controlplane::Assets;
+use serde_json::json;
+use windlass_controlplane::{Assets, Registry};
 use windlass_e2e::transcript::{NOT_PLAYED, PLAYED, Shell, blocks, compare, played};
 use windlass_e2e::{Cluster, control_plane, workspace};
 use windlass_sandbox_tests::guests::guest;
@@ -13,16 +14,27 @@ use windlass_sandbox_tests::guests::guest;
 #[tokio::test]
 async fn the_readmes_three_promises_are_kept_word_for_word() -> Result<()> {
     let transcripts = played("README.md", "Three promises")?;
-    assert_eq!(transcripts.len(), 3, "{transcripts:#?}");
-    // What the section says is there: the kind, both plugins' tools, and a checkout.
+    assert_eq!(transcripts.len(), 4, "{transcripts:#?}");
+    // What the section says is there: the kinds, both plugins' tools, a registry, and a checkout.
     Cluster::existing("default").await?.install().await?;
+    windlass_e2e::apply("deploy/crds/plugins.windlass.dev.yaml").await?;
     guest("greeter")?;
     guest("greeter-js")?;
+    let registry = Registry::plain()?;
     let checkout = tempfile::tempdir()?;
+    let known =
+        json!({ "registries": { registry.host(): { "plainHTTP": true, "allowLocal": true } } });
+    std::fs::write(checkout.path().join("registries.yaml"), known.to_string())?;
     let kubectl = Assets::find()?.kubectl;
     let kubeconfig = control_plane()?.kubeconfig_admin();
     let mut shell = Shell::start(checkout.path(), Some(&kubectl), Some(&kubeconfig))?;
     check_out(&mut shell)?;
+    let names = format!(
+        "export REGISTRY={} WINDLASS_REGISTRIES=$PWD/registries.yaml",
+        registry.host()
+    );
+    let printed = shell.run(&names)?;
+    ensure!(printed.is_empty(), "{printed}");
     if let Err(difference) = shell.play("README.md", &transcripts.concat()) {
         let log = std::fs::read_to_string(checkout.path().join("host.log"));
         let log = log.unwrap_or_else(|error| error.to_string());

@@ -84,15 +84,26 @@ impl Told {
 }
 
 impl Situation<'_> {
+    /// The version that runs, unless it was stopped.
+    fn runs(&self) -> Option<&RunningVersion> {
+        let running = self.running.as_ref();
+        running.filter(|_| {
+            !matches!(
+                self.stage,
+                PluginStage::Refused(_) | PluginStage::Quarantined(_)
+            )
+        })
+    }
+
     fn told(&self) -> Told {
         let tell = |progress, ready, reason, message: String| Told {
             progress,
             ready,
             reason,
             message: clean(&message, MESSAGE),
-            digest: self.running.as_ref().map(|it| it.component.clone()),
+            digest: self.runs().map(|it| it.component.clone()),
         };
-        let fallback = match &self.running {
+        let fallback = match self.runs() {
             Some(running) => format!("; version {} runs on", running.version),
             None => String::new(),
         };
@@ -131,7 +142,7 @@ impl Situation<'_> {
                 tell(Progress::Done, Truth::False, "CrashLooping", why.clone())
             }
             PluginStage::Running => {
-                let version = self.running.as_ref().map(|it| it.version.clone());
+                let version = self.runs().map(|it| it.version.clone());
                 let version = version.unwrap_or_default();
                 let message = format!("version {version} reconciles");
                 tell(Progress::Done, Truth::True, "Running", message)
@@ -236,7 +247,15 @@ pub(super) fn status(situation: &Situation<'_>, object: &Value, now: Timestamp) 
     let mut status = Map::new();
     status.insert("observedGeneration".into(), generation.clone());
     status.insert("conditions".into(), conditions.into());
-    if let Some(running) = &situation.running {
+    if situation.runs().is_none() {
+        // What it may have put its finalizer on, and what can run again, is known still.
+        for field in ["primaries", "lastGoodDigest"] {
+            if let Some(known) = object.pointer(&format!("/status/{field}")) {
+                status.insert(field.into(), known.clone());
+            }
+        }
+    }
+    if let Some(running) = situation.runs() {
         let kinds = running.kinds.iter().map(|it| it.kind.as_str());
         let kinds: Vec<&str> = kinds.collect();
         status.insert("primaries".into(), json!(running.kinds));

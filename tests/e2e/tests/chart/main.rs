@@ -53,13 +53,14 @@ impl Chart {
         Ok(Self { folder, work })
     }
 
-    /// A copy of it that brings another file of `deploy/crds`.
+    /// A copy of it that brings another definition than those of `deploy/crds`: a release owns the definitions that it brings.
     fn with_definition(text: &str) -> Result<Self> {
         let chart = Self::new()?;
         let folder = chart.work.path().join("windlass");
         let mut copy = Command::new("cp");
         copy.arg("-rL").arg(&chart.folder).arg(&folder);
         ensure!(copy.status()?.success(), "the chart is copied");
+        fs::remove_file(folder.join("files/crds/plugins.windlass.dev.yaml"))?;
         fs::write(folder.join("files/crds/things.example.com.yaml"), text)?;
         Ok(Self { folder, ..chart })
     }
