@@ -86,7 +86,8 @@ impl Host {
             fetcher: Fetcher::default(),
             hopeless: None,
         };
-        Box::pin(self.exchange_crashes(name, &asked)).await;
+        let component = asked.borrow().as_ref().and_then(|it| it.component.digest());
+        Box::pin(self.exchange_crashes(name, component)).await;
         loop {
             let candidate = asked.borrow_and_update().clone();
             all.stop_as_ordered(candidate.as_ref());
@@ -184,13 +185,18 @@ impl Admissions<'_> {
         // What runs may have to stop while the candidate is compiled, also what was resumed just now.
         let current = self.current.as_ref();
         let (fetcher, stopped) = (&mut self.fetcher, &self.stopped);
-        let hopeless = &mut self.hopeless;
+        let (hopeless, name) = (&mut self.hopeless, self.name);
         let next = async {
             let Some(candidate) = candidate else {
                 return host.next(None, current, stopped).await;
             };
             let fetched = Box::pin(host.fetch(fetcher, candidate)).await?;
             let resolved = fetched.candidate.clone();
+            if fetched.bytes.is_some() {
+                // Only now it is known which component it is.
+                let component = resolved.component.digest();
+                Box::pin(host.exchange_crashes(name, component)).await;
+            }
             if let Some((refused, refusal)) = hopeless
                 && *refused == resolved
             {

@@ -200,18 +200,16 @@ impl Host {
         }
     }
 
-    /// Tells other hosts in which crashes the components of plugin `name` were at work, and takes in what they tell. If
+    /// Tells other hosts in which crashes `component` and those that are kept of plugin `name` were at work, and takes in what they tell. If
     /// the API server gives no answer the plugin starts with what is known.
-    pub(super) async fn exchange_crashes(&self, name: &str, asked: &Asked) {
+    pub(super) async fn exchange_crashes(&self, name: &str, component: Option<Digest>) {
         let crashes = &self.quarantine.crashes;
         if !crashes.are_shared() {
             return;
         }
-        let candidate = asked.borrow().clone();
-        let candidate = candidate.and_then(|candidate| candidate.component.digest());
         let kept = self.last_good.as_ref();
         let mut digests = kept.map(|kept| kept.components(name)).unwrap_or_default();
-        digests.extend(candidate);
+        digests.extend(component);
         let lease = self.lease(name);
         let published = lease.publish(&digests);
         match self.seams.clock.within(PATIENCE, published).await {
