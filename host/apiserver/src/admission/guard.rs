@@ -1,26 +1,15 @@
-//! What else stands against writing a policy or a binding: rights that the server cannot look up, and those
-//! that its writer lacks (kubernetes `pkg/registry/admissionregistration/*/authz.go`).
+//! What else stands against writing a policy or a binding: rights that its writer lacks
+//! (kubernetes `pkg/registry/admissionregistration/*/authz.go`).
 
 use serde_json::Value;
 
 use crate::call::Call;
-use crate::json::{get, list, text};
+use crate::json::{get, text};
 use crate::meta;
-use crate::options::Authorization;
 use crate::policy::GROUP;
-use crate::rbac::{Attributes, is_master};
-use crate::schema::rules;
+use crate::rbac::Attributes;
 use crate::status::{Cause, Refusal};
 use crate::store::{GroupResource, NamespacedName};
-
-/// Lists of expressions in a policy, and the field of each.
-const EXPRESSIONS: [(&str, &str); 4] = [
-    ("matchConditions", "expression"),
-    ("variables", "expression"),
-    ("validations", "expression"),
-    ("auditAnnotations", "valueExpression"),
-];
-const MUTATIONS: [&str; 2] = ["applyConfiguration", "jsonPatch"];
 
 /// Whether a policy or a binding may be written as it is.
 ///
@@ -30,47 +19,11 @@ pub(crate) fn allow(call: &Call<'_>, new: &Value, old: Option<&Value>) -> Result
     if call.resource.group != GROUP {
         return Ok(());
     }
-    let causes = match call.state.options().authorization {
-        Authorization::AlwaysAllow => without_rights(get(new, "spec")),
-        Authorization::Rbac if is_master(&call.request.user) => Vec::new(),
-        Authorization::Rbac => without_permission(call, new, old).into_iter().collect(),
-    };
-    if causes.is_empty() {
+    let Some(cause) = without_permission(call, new, old) else {
         return Ok(());
-    }
-    let name = meta::text(new, "name");
-    Err(Refusal::invalid(call.kind(), name, causes))
-}
-
-/// Expressions that ask for rights, where nobody has or lacks any.
-fn without_rights(spec: &Value) -> Vec<Cause> {
-    let why = "it needs `authorizer`, which this server has with `--rbac` only";
-    let mut causes = Vec::new();
-    let mut judge = |place: String, expression: &str| {
-        if asks_for_rights(expression) {
-            causes.push(Cause::forbidden(place, why));
-        }
     };
-    for (field, expression) in EXPRESSIONS {
-        for (index, one) in list(spec, field).iter().enumerate() {
-            let place = format!("spec.{field}[{index}].{expression}");
-            judge(place, text(one, expression));
-        }
-    }
-    for (index, mutation) in list(spec, "mutations").iter().enumerate() {
-        for kind in MUTATIONS {
-            let place = format!("spec.mutations[{index}].{kind}.expression");
-            judge(place, text(get(mutation, kind), "expression"));
-        }
-    }
-    causes
-}
-
-fn asks_for_rights(expression: &str) -> bool {
-    rules::roomy(expression, || {
-        let parsed = rules::parse(expression);
-        parsed.is_ok_and(|parsed| parsed.references().has_variable("authorizer"))
-    })
+    let name = meta::text(new, "name");
+    Err(Refusal::invalid(call.kind(), name, vec![cause]))
 }
 
 /// Who writes a policy or a binding may read the parameters.

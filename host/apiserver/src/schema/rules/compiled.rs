@@ -228,6 +228,7 @@ pub(super) fn run(expression: &Expression, this: &Cel, before: Option<&Cel>) -> 
 pub(crate) fn error_message(error: &ExecutionError) -> String {
     match error {
         ExecutionError::NoSuchOverload
+        | ExecutionError::UnexpectedType { .. }
         | ExecutionError::UnsupportedBinaryOperator(..)
         | ExecutionError::ValuesNotComparable(..) => "no such overload".to_owned(),
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
