@@ -24,6 +24,8 @@ async fn the_manifests_pass_a_dry_run_in_a_namespace_that_enforces_pod_security_
         "serviceaccount/windlass",
         "deployment.apps/windlass",
         "poddisruptionbudget.policy/windlass",
+        "validatingadmissionpolicy.admissionregistration.k8s.io/windlass-plugins",
+        "validatingadmissionpolicybinding.admissionregistration.k8s.io/windlass-plugins",
     ] {
         assert!(said.contains(object), "{said}");
     }

@@ -25,7 +25,7 @@ const WRITES: [&str; 8] = [
 /// The ServiceAccount that plugins of the test run as.
 pub(crate) const DEPLOYER: &str = "deployer";
 
-/// A user, and the right that makes it special; each of them may read Plugins.
+/// All of them may read Plugins. See `rules` for the rest.
 const USERS: [&str; 6] = ["reader", "writer", "keeper", "broad", "chief", "mayor"];
 
 /// The users of one test.

@@ -1,4 +1,4 @@
-//! What a check decides, what is no question, and what one costs.
+//! What a check decides, which questions are refused, and what one costs.
 
 use std::collections::BTreeMap;
 
@@ -131,7 +131,7 @@ fn roles_say_what_a_check_decides() {
 }
 
 #[test]
-fn what_is_no_question_says_why() {
+fn what_cannot_be_asked_says_why() {
     let cases = [
         (
             "authorizer.path(' ').check('get').allowed()",
