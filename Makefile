@@ -168,7 +168,7 @@ test: toolchain go demo-built chromium docker-registry $(NPM) ## Run all tests, 
 	  tests/summary --workspace -- --test-threads 4
 # `windlass dev` brings its own server. Attacks and faults hit the host, and the real control plane has seen them.
 HOST_ONLY := dev attacks trouble
-# The embedded server has no Pod Security admission, no controllers that make pods of Deployments, and no flow control.
+# The embedded server has no Pod Security admission, no controllers that make pods of Deployments, no flow control, and no type checker of policies.
 REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them each_request_of_a_host_has_the_priority_of_its_kind the_type_checker_warns_of_nothing
 E2E := $(filter-out $(HOST_ONLY),$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
 test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded API server

@@ -9,6 +9,7 @@ use rows::{NEVER, NEVER_VERBS, POWERFUL, PowerRow, Verbs};
 
 /// The group of roles and bindings.
 const RBAC: &str = "rbac.authorization.k8s.io";
+const ADMISSION: &str = "admissionregistration.k8s.io";
 
 /// It names no objects: no name restricts it.
 const DELETE_COLLECTION: &str = "deletecollection";
@@ -66,7 +67,7 @@ pub(super) fn is_never(group: &str, plural: &str, subresource: Option<&str>) -> 
         .any(|row| row.covers(group, plural, subresource))
 }
 
-/// Whether `access` would change the host's own roles and bindings: those of `deploy/` begin with
+/// Whether `access` would change the host's own roles, bindings and admission policies: those of `deploy/` begin with
 /// `windlass`, and those of `windlass rbac` are called `NAMESPACE:SERVICEACCOUNT:PLUGIN`.
 pub(super) fn is_hosts_own(access: &Access<'_>) -> bool {
     let is_own = |name: &str| {
@@ -74,7 +75,7 @@ pub(super) fn is_hosts_own(access: &Access<'_>) -> bool {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
             || name.split(':').count() == 3
     };
-    access.resource.group == RBAC
+    [RBAC, ADMISSION].contains(&&*access.resource.group)
         && is_write(access.verb)
         && match access.name {
             Some(name) => is_own(name),

@@ -260,36 +260,45 @@ fn no_wildcard_covers_secrets() {
 }
 
 #[test]
-fn the_hosts_own_roles_are_nobodys_to_write() {
-    let mut roles = grant(RBAC, "clusterroles", &["*"], Namespaces::All);
-    roles.resources.push("rolebindings".into());
-    let grants = Grants::new(vec![roles.acknowledged()]).unwrap();
-    for (name, own) in [
-        ("windlass", true),
-        ("windlass-leases", true),
-        ("windlass-system:windlass:greeter", true),
-        ("team:view", false),
-        ("windlasses", false),
-        ("web", false),
+fn the_hosts_own_roles_and_policies_are_nobodys_to_write() {
+    let policies = [
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+    ];
+    for (group, plurals) in [
+        (RBAC, ["clusterroles", "rolebindings"]),
+        (ADMISSION, policies),
     ] {
-        for plural in ["clusterroles", "rolebindings"] {
-            let roles = resource(RBAC, plural);
-            let may = |verb| {
-                let access = Access {
-                    name: Some(name),
-                    ..access(&roles, verb, "a")
+        let mut all = grant(group, plurals[0], &["*"], Namespaces::All);
+        all.resources.push(plurals[1].into());
+        let grants = Grants::new(vec![all.acknowledged()]).unwrap();
+        for (name, own) in [
+            ("windlass", true),
+            ("windlass-leases", true),
+            ("windlass-system:windlass:greeter", true),
+            ("team:view", false),
+            ("windlasses", false),
+            ("web", false),
+        ] {
+            for plural in plurals {
+                let objects = resource(group, plural);
+                let may = |verb| {
+                    let access = Access {
+                        name: Some(name),
+                        ..access(&objects, verb, "a")
+                    };
+                    grants.allow(&access, None)
                 };
-                grants.allow(&access, None)
-            };
-            assert!(may("get"), "{name}");
-            for verb in ["create", "update", "patch", "delete"] {
-                assert_eq!(may(verb), !own, "{verb} {plural} {name}");
+                assert!(may("get"), "{name}");
+                for verb in ["create", "update", "patch", "delete"] {
+                    assert_eq!(may(verb), !own, "{verb} {plural} {name}");
+                }
+                let all = Access {
+                    name: None,
+                    ..access(&objects, "deletecollection", "a")
+                };
+                assert!(!grants.allow(&all, None), "its own are among them");
             }
-            let all = Access {
-                name: None,
-                ..access(&roles, "deletecollection", "a")
-            };
-            assert!(!grants.allow(&all, None), "its own are among them");
         }
     }
 }

@@ -60,7 +60,9 @@ impl Chart {
         let mut copy = Command::new("cp");
         copy.arg("-rL").arg(&chart.folder).arg(&folder);
         ensure!(copy.status()?.success(), "the chart is copied");
-        fs::remove_file(folder.join("files/crds/plugins.windlass.dev.yaml"))?;
+        for owned in ["crds/plugins.windlass.dev.yaml", "plugin-policy.yaml"] {
+            fs::remove_file(folder.join("files").join(owned))?;
+        }
         fs::write(folder.join("files/crds/things.example.com.yaml"), text)?;
         Ok(Self { folder, ..chart })
     }
