@@ -15,7 +15,7 @@ use super::rollout::{AdmissionEvent, AdmissionStep, Runs, admission_step};
 use super::version::Version;
 use super::{Asked, Host};
 
-use crate::source::Candidate;
+use crate::source::{Candidate, Component};
 use crate::text::LogOnce;
 
 /// So many versions of a plugin that were stopped are remembered.
@@ -161,6 +161,8 @@ impl Admissions<'_> {
             return;
         };
         self.accept.send_replace(None);
+        // It may have been refused beside what stops now.
+        self.hopeless = None;
         self.host.tell(self.name, &refusal, None);
         self.said.set((candidate.cloned(), refusal.why.clone()));
         self.stopped.retain(|(it, _)| *it != version);
@@ -190,6 +192,7 @@ impl Admissions<'_> {
             let Some(candidate) = candidate else {
                 return host.next(None, current, stopped).await;
             };
+            let is_remote = candidate.component == Component::Remote;
             let fetched = Box::pin(host.fetch(fetcher, candidate)).await?;
             let resolved = fetched.candidate.clone();
             if fetched.bytes.is_some() {
@@ -204,7 +207,7 @@ impl Admissions<'_> {
                 return Err(refusal.clone());
             }
             let next = host.next(Some(fetched), current, stopped).await;
-            let is_final = |refusal: &&Refusal| refusal.retry == Retry::OnChange;
+            let is_final = |refusal: &&Refusal| is_remote && refusal.retry == Retry::OnChange;
             let refusal = next.as_ref().err().filter(is_final);
             *hopeless = refusal.map(|refusal| (resolved, refusal.clone()));
             next

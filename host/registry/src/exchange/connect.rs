@@ -66,7 +66,9 @@ async fn addresses(settings: &Settings, url: &Url, role: Role) -> Result<Vec<Soc
         let kind = Kind::of(*address);
         if !allowed(kind, role, allow_local) {
             let remedy = if allowed(kind, role, true) {
-                format!("allow local addresses for `{host}` in the settings if it is yours")
+                format!(
+                    "if it is yours, write `allowLocal: true` for `{host}` in the file of `--registries`"
+                )
             } else {
                 "no setting allows it".to_owned()
             };
@@ -93,7 +95,7 @@ fn tls(settings: &Settings, url: &Url) -> Result<Option<Tls>, Problem> {
             return Ok(None);
         }
         return Err(Problem::Refused(format!(
-            "{host} would be asked over plain HTTP; name it for that in the settings if it has no TLS"
+            "{host} would be asked over plain HTTP; if it has no TLS, write `plainHTTP: true` for it in the file of `--registries`"
         )));
     }
     let name = match url.host() {
