@@ -149,10 +149,10 @@ impl Host {
         command.arg("run").arg("--config").arg(config);
         command.arg("--kubeconfig").arg(kubeconfig);
         command.args(["--namespace", namespace]);
-        command.args([
-            "--log-format=json",
-            "--log=info,plugin=debug,windlass_host::hosting=debug",
-        ]);
+        command.arg("--log-format=json");
+        if !more.iter().any(|flag| flag.starts_with("--log=")) {
+            command.arg("--log=info,plugin=debug,windlass_host::hosting=debug");
+        }
         command.arg("--code-cache").arg(code);
         command.args(more);
         command
@@ -263,7 +263,8 @@ impl Host {
 
     /// How many lines are as `wanted` says.
     pub fn count(&self, wanted: impl Fn(&Line) -> bool) -> usize {
-        self.log().iter().filter(|line| wanted(line)).count()
+        let log = self.log.lock();
+        log.iter().filter(|line| wanted(line)).count()
     }
 
     /// Waits for a line that contains `text`, and answers it.
@@ -283,7 +284,8 @@ impl Host {
     /// It did not come; the error shows the log.
     pub async fn logs(&self, what: &str, wanted: impl Fn(&Line) -> bool) -> Result<Line> {
         eventually(DEADLINE, what, async || {
-            match self.log().into_iter().find(&wanted) {
+            let found = self.log.lock().iter().find(|line| wanted(line)).cloned();
+            match found {
                 Some(line) => Ok(Some(line)),
                 None => bail!("the log is {:#?}", self.log()),
             }

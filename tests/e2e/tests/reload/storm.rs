@@ -1,24 +1,37 @@
-//! A hundred versions, good and bad, while three hundred objects change all the time.
+//! Many versions, good and bad, while many objects change all the time.
+//!
+//! `WINDLASS_STORM=1000` makes so many swaps with as many objects, through the Plugin object.
+
+mod history;
+mod site;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
 use futures::stream::{self, StreamExt, TryStreamExt};
-use kube::api::{DynamicObject, Patch, PatchParams, WatchEvent, WatchParams};
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use windlass_controlplane::eventually;
-use windlass_e2e::{Cluster, DEADLINE, Scene};
+use windlass_e2e::{Cluster, DEADLINE, Scrape};
 use windlass_sandbox_tests::handmade;
 
-use crate::relay::{component, document, put, scene, text, until_said};
+use crate::relay::{component, text, until_said};
+use history::{History, mark};
+use site::Site;
 
-const OBJECTS: usize = 300;
-const SWAPS: u32 = 100;
-/// Swaps before the memory is measured.
-const WARM: u32 = 40;
+/// How much happens in a storm.
+#[derive(Clone, Copy)]
+struct Size {
+    objects: usize,
+    swaps: u32,
+    /// Swaps before the memory counts: the allocator takes what it will ever need from these.
+    warm: u32,
+    /// How much the memory may grow, in percent.
+    growth: u64,
+}
 
-/// What lies in the folder next.
+/// What is put in place next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Version {
     /// New code.
@@ -27,17 +40,19 @@ enum Version {
     Better,
     Trapping,
     Slow,
+    Huge,
     Truncated,
     WrongWorld,
     WrongName,
     GrantsMissing,
 }
 
-const CYCLE: [Version; 8] = [
+const CYCLE: [Version; 9] = [
     Version::Good,
     Version::Trapping,
     Version::Better,
     Version::Slow,
+    Version::Huge,
     Version::Truncated,
     Version::WrongWorld,
     Version::WrongName,
@@ -45,61 +60,90 @@ const CYCLE: [Version; 8] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_change_is_lost_while_a_plugin_is_swapped_a_hundred_times() -> Result<()> {
-    let scene = scene("reload-storm", &[]).await?;
-    scene.host.says("reconciling").await?;
-    let numbers: Vec<usize> = (0..OBJECTS).collect();
+async fn no_change_is_lost_while_a_plugin_of_the_folder_is_swapped_a_hundred_times() -> Result<()> {
+    let size = Size {
+        objects: 300,
+        swaps: 100,
+        warm: 40,
+        growth: 10,
+    };
+    storm(Site::folder("reload-storm").await?, size).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_change_is_lost_while_a_plugin_is_swapped_through_its_object() -> Result<()> {
+    let long = std::env::var("WINDLASS_STORM").ok();
+    let size = match long {
+        Some(swaps) => Size {
+            objects: swaps.parse()?,
+            swaps: swaps.parse()?,
+            warm: 90,
+            growth: 5,
+        },
+        None => Size {
+            objects: 100,
+            swaps: 18,
+            warm: 18,
+            growth: 20,
+        },
+    };
+    storm(Site::object("object-storm").await?, size).await
+}
+
+async fn storm(site: Site, size: Size) -> Result<()> {
+    site.host.says("running").await?;
     let greet = |number: usize| {
-        let cluster = &scene.cluster;
+        let cluster = &site.cluster;
         async move {
             cluster
                 .greet(&format!("g-{number}"), json!({ "name": "n-0" }))
                 .await
         }
     };
-    stream::iter(numbers)
+    stream::iter(0..size.objects)
         .map(greet)
         .buffer_unordered(8)
         .try_for_each(|_| async { Ok(()) })
         .await?;
-    settled(&scene.cluster, &vec![0; OBJECTS], "v1").await?;
+    settled(&site.cluster, &vec![0; size.objects], "v1").await?;
     let over = AtomicBool::new(false);
-    let history = History::record(&scene.cluster).await?;
-    let (calls, (before, after)) = futures::try_join!(history.judge(&scene.cluster), async {
-        let changing = change_all(&scene.cluster, &over);
+    let history = History::record(&site.cluster).await?;
+    let (calls, (before, after)) = futures::try_join!(history.judge(&site.cluster), async {
+        let changing = change_all(&site.cluster, size.objects, &over);
         let swapping = async {
-            let mut storm = Storm::over(&scene);
-            // The allocator and the page cache take what they will ever need from the first dozens of swaps.
-            storm.swap(WARM).await?;
-            let before = resident(scene.host.id())?;
-            storm.swap(SWAPS).await?;
-            let after = resident(scene.host.id())?;
+            let mut storm = Storm::over(&site);
+            let before = storm.swap(size.warm).await?;
+            let after = storm.swap(size.swaps).await?;
             over.store(true, Ordering::Relaxed);
             Ok((storm.version, before, after))
         };
         let (last, (version, before, after)) = futures::try_join!(changing, swapping)?;
-        settled(&scene.cluster, &last, &version).await?;
-        mark(&scene.cluster).await?;
+        settled(&site.cluster, &last, &version).await?;
+        mark(&site.cluster).await?;
+        println!("{} changes", last.iter().sum::<u32>());
         Ok((before, after))
     })?;
+    println!("{calls} calls; resident memory: {before} KiB, then {after} KiB");
     // How many changes a call has in front of it is the machine's affair; each object has one call at least.
-    assert!(calls >= OBJECTS, "the history has {calls} calls only");
-    assert!(
-        after <= before + before / 10,
-        "resident memory grew from {before} to {after} KiB in {SWAPS} swaps"
+    ensure!(calls >= size.objects, "the history has {calls} calls only");
+    ensure!(
+        after <= before + before * size.growth / 100,
+        "resident memory grew from {before} to {after} KiB in {} swaps",
+        size.swaps
     );
-    let passes = scene.host.log();
-    let failed: Vec<_> = passes
-        .iter()
-        .filter(|line| line.is_any_pass() && line.field("outcome") != "rest")
-        .collect();
-    assert!(failed.is_empty(), "no bad version made a pass: {failed:#?}");
+    let failed = Scrape::of(&site.host)
+        .await?
+        .sum(r"controller_runtime_reconcile_errors_total\{.*")?;
+    ensure!(
+        failed == Some(0.0),
+        "no bad version made a pass: {failed:?}"
+    );
     Ok(())
 }
 
-/// The versions put into the folder so far.
+/// The versions put in place so far.
 struct Storm<'a> {
-    scene: &'a Scene,
+    site: &'a Site,
     /// The last good version, and the component in it.
     version: String,
     variant: u32,
@@ -109,9 +153,9 @@ struct Storm<'a> {
 }
 
 impl<'a> Storm<'a> {
-    fn over(scene: &'a Scene) -> Self {
+    fn over(site: &'a Site) -> Self {
         Self {
-            scene,
+            site,
             version: "v1".to_owned(),
             variant: 1,
             tried: 0,
@@ -120,70 +164,67 @@ impl<'a> Storm<'a> {
         }
     }
 
-    /// Goes through the next versions, and waits for what becomes of each.
-    async fn swap(&mut self, versions: u32) -> Result<()> {
-        let from = self.tried as usize;
-        for version in CYCLE
-            .iter()
-            .cycle()
-            .skip(from % CYCLE.len())
-            .take(versions as usize)
-        {
+    /// Goes through the next versions, and waits for what becomes of each. Answers the least resident memory in the last
+    /// round of them, in KiB: what a large component took is given back later.
+    async fn swap(&mut self, versions: u32) -> Result<u64> {
+        let mut memory = Vec::new();
+        for _ in 0..versions {
+            memory.push(resident(self.site.host.id())?);
+            let next = CYCLE.iter().cycle().nth(self.tried as usize % CYCLE.len());
+            let version = *next.context("a cycle goes on")?;
             self.tried += 1;
-            self.put(*version)?;
+            self.put(version).await?;
             if matches!(version, Version::Good | Version::Better) {
                 self.swaps += 1;
-                until_said(&self.scene.host, self.swaps, "swapped").await?;
+                until_said(&self.site.host, self.swaps, "swapped").await?;
             } else {
                 self.refusals += 1;
-                self.refused(*version).await?;
-                self.mend(*version)?;
+                self.refused(version).await?;
+                self.put_back(version).await?;
             }
         }
-        Ok(())
+        let last = memory.iter().rev().take(CYCLE.len()).min();
+        last.copied().context("there are versions")
     }
 
-    fn put(&mut self, version: Version) -> Result<()> {
-        let plugins = &self.scene.plugins;
-        let folder = plugins.folder();
-        let name = format!("v{}", self.tried + 1);
+    async fn put(&mut self, version: Version) -> Result<()> {
+        let (site, tried) = (self.site, self.tried);
+        let name = format!("v{}", tried + 1);
+        let document = |fault: &str| text(&site.plugins, &name, fault);
         match version {
             Version::Good => {
-                self.variant = self.tried + 1;
-                put(folder, "relay.wasm", &component(self.variant)?)
+                self.variant = tried + 1;
+                site.component(&component(self.variant)?).await
             }
             Version::Better => {
                 self.version.clone_from(&name);
-                document(plugins, &name, "")
+                site.document(document("")).await
             }
-            Version::Trapping => document(plugins, &name, "trap"),
-            Version::Slow => document(plugins, &name, "slow"),
+            Version::Trapping => site.document(document("trap")).await,
+            Version::Slow => site.document(document("slow")).await,
+            Version::Huge => site.component(&site.huge()?).await,
             Version::Truncated => {
-                let whole = component(self.tried + 1)?;
-                put(folder, "relay.wasm", whole.split_at(whole.len() / 3).0)
+                let whole = component(tried + 1)?;
+                site.component(whole.split_at(whole.len() / 3).0).await
             }
             Version::WrongWorld => {
                 let world = "package a:b; world plugin { export run: func(); }";
-                put(folder, "relay.wasm", &handmade::empty(world)?)
+                site.component(&handmade::empty(world)?).await
             }
-            Version::WrongName => {
-                let named = text(plugins, &name, "").to_string();
-                let named = named.replace("\"relay\"", "\"Relay_2\"");
-                put(folder, "relay.yaml", named.as_bytes())
-            }
+            Version::WrongName => site.document(site.mistaken(&name)).await,
             Version::GrantsMissing => {
-                let mut fewer = text(plugins, &name, "");
+                let mut fewer = document("");
                 if let Some(Value::Array(grants)) = fewer.pointer_mut("/spec/grants") {
                     grants.pop();
                 }
-                put(folder, "relay.yaml", fewer.to_string().as_bytes())
+                site.document(fewer).await
             }
         }
     }
 
     async fn refused(&self, version: Version) -> Result<()> {
         eventually(DEADLINE, &format!("{version:?} is refused"), async || {
-            let errors = (self.scene.host).count(|line| line.field("level") == "ERROR");
+            let errors = (self.site.host).count(|line| line.field("level") == "ERROR");
             if errors >= self.refusals {
                 return Ok(Some(()));
             }
@@ -193,23 +234,26 @@ impl<'a> Storm<'a> {
     }
 
     /// Puts the last good version back: it is what it was, so no news.
-    fn mend(&self, version: Version) -> Result<()> {
-        if matches!(version, Version::Truncated | Version::WrongWorld) {
-            let folder = self.scene.plugins.folder();
-            return put(folder, "relay.wasm", &component(self.variant)?);
+    async fn put_back(&self, version: Version) -> Result<()> {
+        if matches!(
+            version,
+            Version::Huge | Version::Truncated | Version::WrongWorld
+        ) {
+            return self.site.component(&component(self.variant)?).await;
         }
-        document(&self.scene.plugins, &self.version, "")
+        let document = text(&self.site.plugins, &self.version, "");
+        self.site.document(document).await
     }
 }
 
 /// Counts up `spec.name` of every object, one after the other, until it is over; answers the last
 /// number of each.
-async fn change_all(cluster: &Cluster, over: &AtomicBool) -> Result<Vec<u32>> {
-    let mut last = vec![0; OBJECTS];
+async fn change_all(cluster: &Cluster, objects: usize, over: &AtomicBool) -> Result<Vec<u32>> {
+    let mut last = vec![0; objects];
     let api = cluster.api("Greeting", &cluster.namespace)?;
     let mut number = 0;
-    while !over.load(Ordering::Relaxed) || number < OBJECTS * 5 {
-        let object = number % OBJECTS;
+    while !over.load(Ordering::Relaxed) || number < objects * 5 {
+        let object = number % objects;
         let held = last.get_mut(object).context("within")?;
         *held += 1;
         let patch = Patch::Merge(json!({ "spec": { "name": format!("n-{held}") } }));
@@ -247,89 +291,6 @@ async fn settled(cluster: &Cluster, last: &[u32], version: &str) -> Result<()> {
         },
     )
     .await
-}
-
-/// Something to end the history with: the last event is this change.
-async fn mark(cluster: &Cluster) -> Result<()> {
-    let api = cluster.api("Greeting", &cluster.namespace)?;
-    let mark = Patch::Merge(json!({ "metadata": { "labels": { "history": "ends" } } }));
-    api.patch("g-0", &PatchParams::default(), &mark).await?;
-    Ok(())
-}
-
-/// Everything that the API server saw of the Greetings since a moment. It is read while it happens: the
-/// server keeps little more than a minute of it.
-struct History {
-    since: String,
-}
-
-impl History {
-    async fn record(cluster: &Cluster) -> Result<Self> {
-        let api = cluster.api("Greeting", &cluster.namespace)?;
-        let list = api.list(&kube::api::ListParams::default().limit(1)).await?;
-        let since = list
-            .metadata
-            .resource_version
-            .context("a list has a version")?;
-        Ok(Self { since })
-    }
-
-    /// Reads the history up to the mark, and judges each object's: every call that began ended before
-    /// the next one began, in the version in which it began. Answers how many calls there were.
-    async fn judge(self, cluster: &Cluster) -> Result<usize> {
-        let api = cluster.api("Greeting", &cluster.namespace)?;
-        let parameters = WatchParams::default().disable_bookmarks();
-        let mut events = api.watch(&parameters, &self.since).await?.boxed();
-        let mut running: BTreeMap<String, (String, String)> = BTreeMap::new();
-        let mut last: BTreeMap<String, String> = BTreeMap::new();
-        let mut calls = 0;
-        loop {
-            let event = events
-                .try_next()
-                .await?
-                .context("the watch ended before the mark")?;
-            let WatchEvent::Modified(greeting) = event else {
-                bail!("the history has something else in it: {event:?}");
-            };
-            let labels = greeting.metadata.labels.as_ref();
-            if labels.is_some_and(|labels| labels.contains_key("history")) {
-                return Ok(calls);
-            }
-            let name = greeting.metadata.name.clone().unwrap_or_default();
-            let text = said(&greeting);
-            if last.insert(name.clone(), text.clone()).as_ref() == Some(&text) {
-                continue;
-            }
-            let words: Vec<&str> = text.split(' ').collect();
-            match words.as_slice() {
-                ["begin", version, number] => {
-                    let begun = ((*version).to_owned(), (*number).to_owned());
-                    let open = running.insert(name.clone(), begun);
-                    ensure!(
-                        open.is_none(),
-                        "{name}: {text:?} while {open:?} had not ended"
-                    );
-                }
-                ["end", version, number] => {
-                    let open = running.remove(&name);
-                    let fits = open
-                        .as_ref()
-                        .is_none_or(|(by, of)| by == version && of == number);
-                    ensure!(fits, "{name}: {text:?} ended {open:?}");
-                    calls += 1;
-                }
-                _ => bail!("{name}: {text:?}"),
-            }
-        }
-    }
-}
-
-fn said(greeting: &DynamicObject) -> String {
-    let text = greeting
-        .data
-        .pointer("/status/text")
-        .and_then(Value::as_str);
-    text.unwrap_or_default().to_owned()
 }
 
 /// The resident memory of a process, in KiB.
