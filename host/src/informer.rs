@@ -87,6 +87,8 @@ pub struct StoreUsage {
     pub objects: usize,
     /// Bytes of their JSON, as it is kept.
     pub bytes: usize,
+    /// How many of the objects were found not to be as on the server, since the informers began.
+    pub divergences: u64,
 }
 
 /// How informers are.
@@ -184,6 +186,7 @@ impl Informers {
             held.informers += 1;
             held.objects += objects;
             held.bytes += bytes;
+            held.divergences += informer.shared.divergences();
         }
         all
     }

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::informer::{Informers, StoreUsage};
@@ -41,6 +42,12 @@ const FAMILIES: [StoreFamily; 3] = [
     ),
 ];
 
+/// Counts on as long as the informers of a resource run.
+const DIVERGENCES: (&str, &str) = (
+    "windlass_store_divergences",
+    "Objects that were not in the store as on the server, because the watch lost events, and were listed again",
+);
+
 impl Stores {
     /// They are these.
     pub(super) fn are(&self, informers: &Informers) {
@@ -57,6 +64,12 @@ impl Stores {
                 let number = u64::try_from(value(held)).unwrap_or(u64::MAX);
                 ConstGauge::new(number).encode(family.encode_family(&labels)?)?;
             }
+        }
+        let (name, help) = DIVERGENCES;
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for ((group, resource), held) in &held {
+            let labels = [("group", &**group), ("resource", &**resource)];
+            ConstCounter::new(held.divergences).encode(family.encode_family(&labels)?)?;
         }
         Ok(())
     }

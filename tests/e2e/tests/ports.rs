@@ -85,6 +85,8 @@ async fn a_scrape_before_during_and_after_reloads_shows_what_runs_and_nothing_st
     assert_eq!(scrape.value(held), Some(1.0), "{}", scrape.0);
     let bytes = held.replace("objects", "bytes");
     assert!(scrape.value(&bytes) > Some(100.0), "{}", scrape.0);
+    let lost = held.replace("objects", "divergences_total");
+    assert_eq!(scrape.value(&lost), Some(0.0), "{}", scrape.0);
     // The plugin's own numbers.
     let own = r#"plugin_relay_passes_total{controller="relay",version="v1"}"#;
     assert!(scrape.value(own) >= Some(1.0), "{}", scrape.0);

@@ -37,6 +37,13 @@ async fn a_lost_event_is_healed_by_the_audit() {
         ("+b", "abc")
     );
     assert_eq!(maps.divergences(), 1);
+    let counted: u64 = world
+        .informers
+        .usage()
+        .values()
+        .map(|it| it.divergences)
+        .sum();
+    assert_eq!(counted, 1, "it is a metric");
     world.wait(3600 * SECOND).await;
     assert_eq!(
         (handler.told().as_str(), maps.divergences()),
