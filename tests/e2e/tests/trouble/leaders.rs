@@ -6,15 +6,16 @@
 //! - `WINDLASS_STRIKES` says how often there is a blow, `WINDLASS_LEASE_SECONDS` how long the Leases last, and
 //!   `WINDLASS_SEED` which blows there are.
 
-use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use windlass_e2e::{
-    Account, Cluster, DEADLINE, Epochs, Fault, FaultProxy, Host, Identity, Plugins, RequestHead,
-    RequestRecord, Rule, control_plane, eventually, group,
+    Account, Cluster, DEADLINE, Epochs, Fault, Plugins, RequestHead, RequestRecord, Rule,
+    eventually,
 };
+
+use crate::life::{Life, audit_so_far, lease_flags, setting};
 
 const LEASE: &str = "windlass-greeter";
 
@@ -74,16 +75,6 @@ fn takes_the_lease(head: &RequestHead) -> bool {
     head.method == "PUT" && head.path.ends_with(LEASE)
 }
 
-fn setting<T: FromStr>(name: &str, default: T) -> Result<T> {
-    match std::env::var(name) {
-        Ok(text) => {
-            let parsed = text.parse();
-            parsed.map_err(|_| anyhow::anyhow!("{name} is {text:?}, which is not a number"))
-        }
-        Err(_) => Ok(default),
-    }
-}
-
 #[tokio::test]
 async fn while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease()
 -> Result<()> {
@@ -135,23 +126,12 @@ struct Crew {
     lives: usize,
 }
 
-/// A host from its start to its end, with a user of its own.
-struct Life {
-    identity: String,
-    host: Host,
-    proxy: FaultProxy,
-}
-
 impl Crew {
     async fn new(lease_seconds: u64) -> Result<Self> {
         let cluster = Cluster::new("leaders").await?;
         let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
         let account = Account::new(&cluster.namespace, plugins.folder())?;
-        let flags = vec![
-            format!("--leader-elect-lease-duration={lease_seconds}s"),
-            format!("--leader-elect-renew-deadline={}ms", lease_seconds * 667),
-            format!("--leader-elect-retry-period={}ms", lease_seconds * 133),
-        ];
+        let flags = lease_flags(lease_seconds);
         let mut crew = Self {
             cluster,
             plugins,
@@ -170,28 +150,13 @@ impl Crew {
     fn bear(&mut self) -> Result<Life> {
         self.lives += 1;
         let identity = format!("host-{}", self.lives);
-        // The service account, in a group that tells this life from others.
-        let who = Identity::User {
-            name: self.account.user(),
-            groups: vec![group(&identity)],
-        };
-        let proxy = FaultProxy::start(control_plane()?, &who)?;
-        let named = format!("--identity={identity}");
-        let flags: Vec<&str> = self
-            .flags
-            .iter()
-            .chain([&named])
-            .map(String::as_str)
-            .collect();
-        let (folder, namespace) = (self.plugins.folder(), &self.cluster.namespace);
-        let host = Host::run(folder, proxy.kubeconfig(), namespace, &flags)?;
-        let victim = host.clone();
-        proxy.on_kill(move || victim.kill());
-        Ok(Life {
+        let namespace = &self.cluster.namespace;
+        Life::begin(
             identity,
-            host,
-            proxy,
-        })
+            &self.account,
+            (self.plugins.folder(), namespace),
+            &self.flags,
+        )
     }
 
     fn replace_the_dead(&mut self) -> Result<()> {
@@ -355,17 +320,8 @@ impl Crew {
             cluster, places, ..
         } = self;
         drop(places);
-        let marker =
-            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "marker" } });
-        cluster.create(marker).await?;
         let namespace = &cluster.namespace;
-        let audit = eventually(DEADLINE, "the marker is in the audit log", async || {
-            let audit = control_plane()?.audit()?;
-            let mut about = audit.iter().filter_map(|event| event.object_ref.as_ref());
-            let seen = about.any(|it| it.name == "marker" && it.namespace == *namespace);
-            Ok(seen.then_some(audit))
-        })
-        .await?;
+        let audit = audit_so_far(&cluster).await?;
         let judged = Epochs::of(&audit, namespace, LEASE);
         ensure!(judged.strays.is_empty(), "{:#?}", judged.strays);
         // Who is revived may keep its Lease.

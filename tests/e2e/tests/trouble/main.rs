@@ -6,5 +6,7 @@ mod busy;
 mod crowd;
 mod cuts;
 mod leaders;
+mod life;
+mod replicas;
 mod rubbish;
 mod stores;
