@@ -122,6 +122,8 @@ impl Site {
             ),
             flag("audit-policy-file", self.file("audit-policy.yaml")),
             flag("audit-log-path", self.audit_log()),
+            // In MiB: a long test judges the whole log, and by default it begins again at 100.
+            flag("audit-log-maxsize", "4096"),
         ]
     }
 
