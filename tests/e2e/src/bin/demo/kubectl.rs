@@ -9,6 +9,8 @@ use windlass_e2e::{control_plane, workspace};
 
 /// How kubectl prints the text of a Greeting's ConfigMap.
 const TEXT: &str = r#"jsonpath={.data.index\.html}{"\n"}"#;
+/// How kubectl prints why a Plugin is not ready.
+const WHY: &str = r#"jsonpath={.status.conditions[?(@.type=="Ready")].message}{"\n"}"#;
 /// Every namespace has it, and it is not what is shown.
 const NOT_THE_AUTHORITY: &str = "metadata.name!=kube-root-ca.crt";
 
@@ -21,6 +23,10 @@ pub(crate) enum Do<'a> {
     WaitForKind(&'a str),
     /// `apply -f`, of a file in the workspace.
     Apply(&'a str),
+    /// `wait` for the condition Ready, to have this status.
+    WaitForReady(&'a str, &'a str),
+    /// `get` of why a Plugin is not ready.
+    Why(&'a str),
     /// `get` of some resources in a namespace.
     List(&'a [&'a str], &'a str),
     /// `get` of one object.
@@ -43,6 +49,11 @@ impl Do<'_> {
                 say(&["wait", "--for=condition=Established"]);
                 words.push(format!("crd/{crd}"));
             }
+            Self::WaitForReady(object, status) => {
+                let condition = format!("--for=condition=Ready={status}");
+                say(&["wait", object, &condition, "--timeout=60s"]);
+            }
+            Self::Why(name) => say(&["get", "plugin", name, "-o", WHY]),
             Self::Apply(file) => say(&["apply", "-f", file]),
             Self::List(kinds, namespace) => {
                 say(&["get", &kinds.join(",")]);

@@ -1,10 +1,11 @@
 //! `make demo`: an author's first minutes with `windlass dev`. `make demo-cluster`: a Greeting's whole life on a real
-//! control plane as an operator would see it, and its plugin changed meanwhile.
+//! control plane as an operator would see it, and its plugin changed meanwhile: in a folder, and as a Plugin object.
 //!
 //! Exits with 0 only if all of it happened.
 
 mod author;
 mod kubectl;
+mod object;
 mod reload;
 
 use std::time::{Duration, Instant};
@@ -155,7 +156,7 @@ async fn life(demo: &mut Demo) -> Result<()> {
         bail!("the host ended with {status}");
     }
     demo.done("host stopped");
-    Ok(())
+    object::show(demo, &kubectl, &account).await
 }
 
 /// Deletes the Greeting, and shows each state that a watch sees until it is gone.

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 use windlass_e2e::{Cluster, Host, Line, Plugins, workspace};
 use windlass_sandbox_tests::guests::target;
@@ -26,7 +26,7 @@ impl Running<'_> {
     /// Changes the plugin's code, and puts the new component into the folder of the running host.
     pub(crate) async fn hot_reload(&self, demo: &mut Demo) -> Result<()> {
         println!("\n# hot reload: the plugin's code is changed while the host runs it");
-        let again = build_again()?;
+        let again = build(&AGAIN)?;
         demo.done("new code built");
         put(self.plugins, &again)?;
         tell(self.plugins, &self.host.says("swapped").await?);
@@ -68,9 +68,31 @@ impl Running<'_> {
     }
 }
 
+/// A change of the greeter's code.
+pub(crate) struct Edit {
+    /// The name of the component.
+    pub(crate) name: &'static str,
+    from: &'static str,
+    to: &'static str,
+}
+
+/// It says one word more.
+pub(crate) const AGAIN: Edit = Edit {
+    name: "greeter_again",
+    from: "{name}!",
+    to: "{name}, again!",
+};
+
+/// It panics.
+pub(crate) const PANICS: Edit = Edit {
+    name: "greeter_panics",
+    from: "let text = ",
+    to: "assert!(name.is_empty()); let text = ",
+};
+
 /// Builds the greeter with one line changed, in a copy of the workspace. Its file has another name: the
 /// dependencies are those that are built already, and the greeter's own component is left alone.
-fn build_again() -> Result<PathBuf> {
+pub(crate) fn build(edit: &Edit) -> Result<PathBuf> {
     let copy = workspace().join("target/demo");
     let greeter = copy.join("plugins/greeter");
     fs::create_dir_all(greeter.join("src"))?;
@@ -86,17 +108,19 @@ fn build_again() -> Result<PathBuf> {
             made => made?,
         }
     }
+    let Edit { name, from, to } = edit;
     for (file, from, to) in [
-        ("Cargo.toml", "[lib]", "[lib]\nname = \"greeter_again\""),
-        ("src/lib.rs", "{name}!", "{name}, again!"),
+        ("Cargo.toml", "[lib]", &*format!("[lib]\nname = \"{name}\"")),
+        ("src/lib.rs", from, to),
         ("src/manifests.rs", "", ""),
     ] {
         let text = fs::read_to_string(workspace().join("plugins/greeter").join(file))?;
+        ensure!(text.contains(from), "{file} does not contain {from}");
         write(&greeter.join(file), &text.replace(from, to))?;
     }
-    println!("\n$ sed -i 's/{{name}}!/{{name}}, again!/' plugins/greeter/src/lib.rs");
+    println!("\n$ sed -i 's/{from}/{to}/' plugins/greeter/src/lib.rs");
     let arguments = "build -p greeter --profile guest --target wasm32-wasip2 --target-dir";
-    println!("\n$ cargo {arguments} target/guests   # in a copy, as greeter_again.wasm");
+    println!("\n$ cargo {arguments} target/guests   # in a copy, as {name}.wasm");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .args(arguments.split(' '))
@@ -105,7 +129,7 @@ fn build_again() -> Result<PathBuf> {
     if !cargo.current_dir(&copy).status()?.success() {
         bail!("the changed greeter does not build");
     }
-    Ok(target().join("wasm32-wasip2/guest/greeter_again.wasm"))
+    Ok(target().join(format!("wasm32-wasip2/guest/{name}.wasm")))
 }
 
 /// Writes a file that says something else so far: what is as it was need not be built again.
