@@ -9,6 +9,7 @@ pub(crate) mod builtin;
 mod discovery;
 mod error;
 mod gate;
+mod identity;
 mod lines;
 mod request;
 mod requests;
@@ -32,6 +33,7 @@ pub use builtin::is_cluster_scoped;
 pub use discovery::{Discovery, Lookup, ServedKind, Unserved};
 pub use error::{ApiError, RefusedBy};
 pub use gate::Gate;
+pub use identity::{InvalidServiceAccount, ServiceAccount};
 pub use lines::Lines;
 pub use request::{Accept, Request};
 pub(crate) use requests::InFlightRequest;
@@ -42,6 +44,7 @@ use crate::bugs::bug;
 use crate::memory::{Account, Charge};
 use crate::seams::{Clock, Rng, Seams};
 use crate::spans;
+use identity::Identity;
 use request::{JSON, LARGEST_ANSWER, METADATA};
 
 /// How long one request may take, from sending it to the last byte of its answer; of a watch, to the
@@ -63,6 +66,7 @@ pub struct Api {
     seams: Seams,
     gate: Option<Gate>,
     requests: Requests,
+    identity: Identity,
 }
 
 impl Api {
@@ -73,6 +77,7 @@ impl Api {
             seams,
             gate: None,
             requests: Requests::default(),
+            identity: Identity::Own,
         }
     }
 
@@ -86,6 +91,15 @@ impl Api {
     pub fn gated(&self, gate: Gate) -> Self {
         Self {
             gate: Some(gate),
+            ..self.clone()
+        }
+    }
+
+    /// The same, but every request is made as `account`.
+    #[must_use]
+    pub fn acting_as(&self, account: &ServiceAccount) -> Self {
+        Self {
+            identity: Identity::Account(account.clone()),
             ..self.clone()
         }
     }
@@ -105,7 +119,9 @@ impl Api {
             Accept::Metadata => METADATA,
         };
         // Some servers compress a watch event by event, which saves nothing.
-        let request = http::Request::builder()
+        let request = self
+            .identity
+            .add_to(http::Request::builder())?
             .uri(uri)
             .header(http::header::ACCEPT, accept)
             .header(http::header::ACCEPT_ENCODING, "identity")
@@ -155,6 +171,7 @@ impl Api {
     ) -> Result<T, ApiError> {
         let (client, clock) = (self.client.clone(), self.seams.clock);
         let requests = self.requests.clone();
+        let identity = self.identity.clone();
         let gate = self.gate.clone().filter(|_| request.method != Method::GET);
         let span = spans::request(&request.method, &request.uri);
         let exchange = async move {
@@ -166,7 +183,7 @@ impl Api {
             };
             let deadline = allowance.min(REQUEST_DEADLINE);
             let counted = requests.begin(request.method.clone(), clock);
-            let answer = clock.within(deadline, exchange(client, request, counted));
+            let answer = clock.within(deadline, exchange(client, (request, identity), counted));
             let answer = answer.await.unwrap_or_else(|| Err(late(deadline)));
             answer.inspect_err(spans::broken)
         };
@@ -236,10 +253,11 @@ impl Api {
 
 async fn exchange<T: DeserializeOwned>(
     client: kube::Client,
-    request: Request,
+    (request, identity): (Request, Identity),
     counted: InFlightRequest,
 ) -> Result<T, ApiError> {
-    let mut builder = http::Request::builder()
+    let mut builder = identity
+        .add_to(http::Request::builder())?
         .method(request.method)
         .uri(request.uri)
         .header(http::header::ACCEPT, request.accept);

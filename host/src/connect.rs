@@ -93,7 +93,8 @@ fn unanswered(error: &ApiError, server: &str, source: &str) -> anyhow::Error {
         | ApiError::NotLeader
         | ApiError::Garbled(_)
         | ApiError::TooLarge
-        | ApiError::NoRoom(_) => anyhow!(
+        | ApiError::NoRoom(_)
+        | ApiError::Nobody(_) => anyhow!(
             "what answers at {server} of {source} is not a healthy API server: is the address right? ({cause})"
         ),
         ApiError::Unreachable(_) => anyhow!(

@@ -44,7 +44,7 @@ use futures::future::{join_all, select_all};
 use parking_lot::RwLock;
 use tokio::time::Instant;
 
-use crate::api::{Api, Discovery, Resource};
+use crate::api::{Discovery, Resource};
 use crate::bugs::bug;
 use crate::events::Recorder;
 use crate::grants::Grants;
@@ -54,6 +54,7 @@ use crate::metrics::PluginMetrics;
 use crate::plugin::cluster::{AccessMeans, ClusterAccess, Replaces, WriteMode};
 use crate::plugin::{Cancel, Hints, HttpAccess, Plugin, PrimaryWatch, ServedPrimary};
 use crate::recording::FailureRecorder;
+use crate::rights::PluginApi;
 use crate::seams::{Seams, Task};
 use crate::view::{View, WakeReason};
 use reconcile::Reconciler;
@@ -76,8 +77,8 @@ pub struct ControllerParts {
     pub grants: Grants,
     /// What it may send over HTTP; nothing if the host sends nothing.
     pub http: Option<Arc<HttpAccess>>,
-    /// The connection to the API server.
-    pub api: Api,
+    /// The connection to the API server, as the plugin.
+    pub api: PluginApi,
     /// What the API server serves.
     pub discovery: Arc<Discovery>,
     /// What is watched.

@@ -185,6 +185,15 @@ impl Grants {
         })
     }
 
+    /// How widely the grants that allow `access` hold.
+    pub fn breadth(&self, access: &Access<'_>, home: Option<&str>) -> Breadth {
+        let any = |wanted: fn(&Grant) -> bool| self.allow_by(access, home, wanted);
+        Breadth {
+            everywhere: any(|grant| grant.namespaces == Namespaces::All),
+            by_name: any(|grant| !grant.resource_names.is_empty()),
+        }
+    }
+
     /// Whether the plugin may take over `access`, an object that is there: a grant covers it that says `adopt`.
     pub fn allow_adoption(&self, access: &Access<'_>, home: Option<&str>) -> bool {
         self.allow_by(access, home, |grant| grant.adopt)
@@ -278,6 +287,15 @@ impl Grants {
         });
         pairs.collect()
     }
+}
+
+/// How widely something is granted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Breadth {
+    /// In all namespaces.
+    pub everywhere: bool,
+    /// To some objects by their names.
+    pub by_name: bool,
 }
 
 /// Where something is watched.

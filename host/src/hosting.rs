@@ -32,6 +32,7 @@ mod runner;
 mod smoke_test;
 mod takeover;
 mod version;
+mod watch_rights;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -52,9 +53,11 @@ use crate::controller::{Archive, ControllerHandles};
 use crate::events::Recorder;
 use crate::informer::Informers;
 use crate::lease::Session;
+use crate::manifest::PluginDocument;
 use crate::metrics::Metrics;
 use crate::plugin::{HttpMeans, Sandboxes};
 use crate::recording::FailureRecorder;
+use crate::rights::{PluginApi, Rights};
 use crate::seams::{Seams, Task};
 use crate::shutdown::{Phases, ShutdownPhase, advance, reached};
 use crate::source::{Candidate, FolderWatch, ObjectWatch, PluginObjects, Wanted, unknown};
@@ -66,8 +69,10 @@ use roster::Roster;
 pub struct Host {
     /// Time, randomness and tasks.
     pub seams: Seams,
-    /// Requests to the API server.
+    /// Requests to the API server, as the host itself: what a plugin causes goes by [`Host::api_for`].
     pub api: Api,
+    /// What the service accounts of plugins may do.
+    pub rights: Rights,
     /// What the API server serves.
     pub discovery: Arc<Discovery>,
     /// What the plugins watch.
@@ -209,6 +214,12 @@ async fn watch_on(mut watch: FolderWatch, folders: mpsc::Sender<Wanted>) {
 }
 
 impl Host {
+    /// Requests to the API server on behalf of the plugin of `document`: as its service account, if it names one.
+    fn api_for(&self, document: &PluginDocument) -> PluginApi {
+        let account = document.service_account.as_ref();
+        PluginApi::of(&self.api, account, &self.rights)
+    }
+
     /// Follows Plugin objects, says how far each plugin is, and removes those that are deleted.
     fn follow_objects(
         self: &Arc<Self>,

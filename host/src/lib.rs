@@ -16,7 +16,7 @@
 //! metrics, needs, recording  counters; what a plugin needs and lacks; recorded passes
 //! plugin  components in sandboxes, and their calls
 //! registries, source, view  credentials of registries; what plugins are asked for; the cluster as one plugin sees it
-//! events, finalizers, informer, manifest  Kubernetes Events; finalizers of objects; shared watches and stores; Plugin documents
+//! events, finalizers, informer, manifest, rights  Kubernetes Events; finalizers of objects; shared watches and stores; Plugin documents; what service accounts may do
 //! connect, definitions, grants, lease, object  the connection to a cluster; definitions that plugins carry; what a plugin may do; leader election; stored objects
 //! api, telemetry  requests to the API server; log and traces
 //! crashes, flags, flowcontrol, screen, shutdown, spans  which component ran when a host died; shares of plugins
@@ -53,6 +53,7 @@ pub mod plugin;
 pub mod rbac;
 pub mod recording;
 pub mod registries;
+pub mod rights;
 pub mod runtime;
 #[cfg(feature = "benchmarks")]
 pub mod scene;

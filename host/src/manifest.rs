@@ -40,6 +40,7 @@ pub use places::line_of_grant;
 pub use source::{ComponentSource, ConfigMapSource, OciSource};
 pub(crate) use takeover::belongs_to_kubernetes;
 
+use crate::api::ServiceAccount;
 use crate::grants::Grants;
 use crate::object::finalizer_of;
 
@@ -68,6 +69,8 @@ pub struct PluginDocument {
     pub config: String,
     /// What the plugin may touch.
     pub grants: Grants,
+    /// Whose rights it has; those of the host if there is none.
+    pub service_account: Option<ServiceAccount>,
     /// Where it may send HTTP requests.
     pub http: Rules,
     /// How much it may use.

@@ -22,6 +22,7 @@ use crate::lease::{Session, Times};
 use crate::metrics::Metrics;
 use crate::plugin::{HttpMeans, Sandboxes, ServerAddresses, code_cache, sandboxes};
 use crate::recording::FailureRecorder;
+use crate::rights::Rights;
 use crate::seams::{Seams, Task};
 use crate::shutdown;
 use crate::source::{FolderWatch, PluginObjects, Wanted, unreadable};
@@ -188,6 +189,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         http,
         registries,
         seams: seams.clone(),
+        rights: Rights::new(api.clone(), seams.clock),
         api,
         events,
         sandboxes,

@@ -142,7 +142,7 @@ fn state(stage: &PluginStage) -> Result<String, String> {
         PluginStage::Loading => Err("its first version is being loaded".to_owned()),
         PluginStage::Syncing => Err("its first lists are not in yet".to_owned()),
         PluginStage::Refused(why) => Ok(format!("not running, refused: {}", clean(why, REASON))),
-        PluginStage::Quarantined(why) | PluginStage::Waiting(why) => {
+        PluginStage::Quarantined(why) | PluginStage::Waiting(why) | PluginStage::Forbidden(why) => {
             Ok(format!("not running, {}", clean(why, REASON)))
         }
         PluginStage::StandingBy => Ok("standing by".to_owned()),

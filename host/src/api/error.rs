@@ -43,6 +43,9 @@ pub enum ApiError {
     /// An answer, but not Kubernetes'. A write may have been carried out.
     #[error("the API server's answer is not Kubernetes': {0}")]
     Garbled(String),
+    /// The request was not sent: it was to be made as this user, which is no service account.
+    #[error("not sent: {0:?} is not the user of a service account")]
+    Nobody(String),
 }
 
 /// Who refused a request.
@@ -125,7 +128,8 @@ impl ApiError {
             | Self::Unreachable(_)
             | Self::Garbled(_)
             | Self::TooLarge
-            | Self::NoRoom(_) => None,
+            | Self::NoRoom(_)
+            | Self::Nobody(_) => None,
         }
     }
 
@@ -182,7 +186,7 @@ impl ApiError {
                 retry_after.is_some() || reasons.contains(&reason.as_str())
             }
             Self::NotLeader | Self::Unreachable(_) | Self::Garbled(_) => true,
-            Self::Status { .. } | Self::TooLarge | Self::NoRoom(_) => false,
+            Self::Status { .. } | Self::TooLarge | Self::NoRoom(_) | Self::Nobody(_) => false,
         }
     }
 
@@ -204,7 +208,8 @@ impl ApiError {
             | Self::Unreachable(_)
             | Self::Garbled(_)
             | Self::TooLarge
-            | Self::NoRoom(_) => None,
+            | Self::NoRoom(_)
+            | Self::Nobody(_) => None,
         }
     }
 
@@ -216,7 +221,8 @@ impl ApiError {
             | Self::Unreachable(_)
             | Self::Garbled(_)
             | Self::TooLarge
-            | Self::NoRoom(_) => None,
+            | Self::NoRoom(_)
+            | Self::Nobody(_) => None,
         }
     }
 }

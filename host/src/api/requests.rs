@@ -77,6 +77,12 @@ impl Requests {
         self.0.host.get().cloned()
     }
 
+    /// How many have ended.
+    #[cfg(test)]
+    pub(crate) fn total(&self) -> u64 {
+        self.0.counts.lock().values().sum()
+    }
+
     /// One is sent now. It counts when it is dropped: as one without an answer, if it had none.
     pub(crate) fn begin(&self, method: Method, clock: Clock) -> InFlightRequest {
         InFlightRequest {

@@ -12,7 +12,7 @@ use super::object_state::{CacheState, Children, Hold, ObjectState, QueuePosition
 use super::record::{PrimaryKey, Records};
 use super::work::{QueueKey, WorkQueue};
 use super::worker::Worker;
-use crate::api::Resource;
+use crate::api::{Resource, ServiceAccount};
 use crate::grants::{Grants, Unused};
 use crate::manifest::Limits;
 use crate::metrics::PluginMetrics;
@@ -98,6 +98,12 @@ impl ControllerHandle {
     /// What the plugin is granted.
     pub fn grants(&self) -> &Grants {
         &self.grants
+    }
+
+    /// Who the plugin acts as, if not as the host.
+    pub fn service_account(&self) -> Option<&ServiceAccount> {
+        let reconciler = self.worker.reconcilers().first()?;
+        reconciler.cluster().api.service_account()
     }
 
     /// A view of what the plugin sees, and some primary in it that is not being deleted.

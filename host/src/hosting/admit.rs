@@ -276,7 +276,8 @@ impl Host {
     ) -> Result<(), Refusal> {
         let name = &*version.plugin.name;
         let finalizer = before.candidate.document.finalizer();
-        // Where the old version watched; the host may not look elsewhere.
+        let api = self.api_for(&before.candidate.document);
+        // Where the old version watched; it may not look elsewhere.
         let grants = &before.candidate.document.grants;
         let places = match grants.watch_scope(&resource.group, &resource.plural, None) {
             Scope::All => vec![None],
@@ -284,7 +285,7 @@ impl Host {
         };
         let mut left = 0;
         for place in places {
-            let found = carriers(&self.api, resource, place.as_deref(), &finalizer).await;
+            let found = carriers(&api, resource, place.as_deref(), &finalizer).await;
             // What the host may not read it has not watched, and so has protected nothing there.
             let forbidden = |error: &anyhow::Error| {
                 let error = error.downcast_ref::<ApiError>();

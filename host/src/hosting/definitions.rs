@@ -1,5 +1,6 @@
 //! Makes sure that the cluster has the CustomResourceDefinitions which a version carries, before the version starts.
 //!
+//! - The plugin installs them, so they are read and written as its service account, if it has one.
 //! - Nothing is written but by the host that has the plugin's Lease.
 //! - A version waits until the definitions do for it and are established, no matter who writes them.
 
@@ -11,7 +12,7 @@ use serde_json::Value;
 use super::Host;
 use super::primaries::ABSENT;
 use super::version::Version;
-use crate::api::{ApiError, Gate, RefusedBy, Request};
+use crate::api::{ApiError, Gate, Request};
 use crate::definitions::{COLLECTION, Carried, Plan, check, plan};
 use crate::events::{Event, Regarding, Severity};
 use crate::manifest::DefinitionPolicy;
@@ -108,6 +109,7 @@ impl Host {
 
     async fn defined_one(&self, version: &Version, carried: &Carried, gate: &Gate) {
         let plugin = &*version.plugin.name;
+        let api = self.api_for(&version.candidate.document);
         let name = &carried.name;
         let primaries = version.plugin.description.primaries.iter();
         let needed = carried.needed(primaries.map(|it| (&*it.api_version, &*it.kind)));
@@ -115,7 +117,8 @@ impl Host {
         let mut widened = false;
         loop {
             let mut period = ABSENT;
-            let present: Result<Option<Value>, _> = self.api.read(carried.path()).await;
+            let said = |error: &ApiError| format!("{error}{}", api.hint(error));
+            let present: Result<Option<Value>, _> = api.read(carried.path()).await;
             let step = match &present {
                 Err(error) => Step::Wait(format!("it cannot be read: {}", said(error))),
                 Ok(present) => {
@@ -157,7 +160,7 @@ impl Host {
                     ("widened", Request::merge_patch(uri, &patch))
                 }
             };
-            match self.api.gated(gate.clone()).send(request).await {
+            match api.gated(gate.clone()).send(request).await {
                 Ok(_) => {
                     let news = format!("the CustomResourceDefinition {name} is {done}");
                     tracing::info!(plugin, "{news}");
@@ -215,12 +218,6 @@ impl Host {
             note: note.into(),
         });
     }
-}
-
-/// What the API server said, and whose fault it may be.
-fn said(error: &ApiError) -> String {
-    let hint = error.refusal().map_or("", RefusedBy::hint);
-    format!("{error}{hint}")
 }
 
 fn by_manager(path: &str, plugin: &str) -> String {

@@ -125,7 +125,12 @@ impl Host {
             .check_grants(&primaries, &self.discovery)
             .map_err(anyhow::Error::msg)?;
         let document = &version.candidate.document;
-        let parts = parts(self, self.api.clone(), version.plugin.clone(), document);
+        let parts = parts(
+            self,
+            self.api_for(document),
+            version.plugin.clone(),
+            document,
+        );
         Ok(Prepared::watch(parts, primaries).await)
     }
 
@@ -148,7 +153,7 @@ impl Host {
         });
         let grants = &document.grants;
         let means = AccessMeans {
-            api: self.api.clone(),
+            api: self.api_for(document),
             discovery: self.discovery.clone(),
             events: self.events.clone(),
         };

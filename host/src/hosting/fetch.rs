@@ -205,10 +205,15 @@ impl Host {
     ) -> Result<(String, Vec<u8>), Refusal> {
         let fail = |problem| not_fetched(document, problem);
         let is_object = document.origin.file().is_none();
-        if is_object && source.digest.is_none() && source.namespace != self.namespace {
-            let own = &self.namespace;
+        let account = document.service_account.as_ref();
+        // Whose rights the code would have.
+        let (who, home) = match account {
+            Some(account) => ("its service account", account.namespace()),
+            None => ("the host", &*self.namespace),
+        };
+        if is_object && source.digest.is_none() && source.namespace != home {
             let why = format!(
-                "is in another namespace than the host, {own}: who may edit a ConfigMap there would choose the code; write spec.source.configMap.digest"
+                "is in another namespace than {who}, {home}: who may edit a ConfigMap there would choose the code; write spec.source.configMap.digest"
             );
             return Err(fail(FetchProblem::refused(why)));
         }

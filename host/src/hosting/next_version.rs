@@ -6,12 +6,13 @@ use super::Host;
 use super::plugin::{Accepted, news};
 use super::rollout::{Fit, Here, Rollout, rollout};
 use super::version::Version;
-use crate::api::{Api, Gate};
+use crate::api::Gate;
 use crate::controller::{ControllerParts, Prepared};
 use crate::manifest;
 use crate::metrics::PluginStage;
 use crate::plugin::cluster::Replaces;
 use crate::plugin::{HttpAccess, Plugin, ServedPrimary};
+use crate::rights::PluginApi;
 
 /// What takes the place of what is here.
 pub(super) enum NextVersion {
@@ -100,8 +101,9 @@ async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
     Box::pin(host.defined(version, gate)).await;
     match host.primaries(version).await {
         Ok(primaries) => {
+            host.may_watch(version, &primaries).await;
             let document = &version.candidate.document;
-            let api = host.api.gated(gate.clone());
+            let api = host.api_for(document).gated(gate.clone());
             let parts = parts(host, api, version.plugin.clone(), document);
             Prepared::watch(parts, primaries).await
         }
@@ -117,7 +119,7 @@ async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
 /// What a controller of `plugin` is made of, that sends its requests by `api`.
 pub(super) fn parts(
     host: &Host,
-    api: Api,
+    api: PluginApi,
     plugin: Arc<Plugin>,
     document: &manifest::PluginDocument,
 ) -> ControllerParts {

@@ -308,7 +308,7 @@ impl Host {
                 resources.extend(self.discovery.by_kind(&api_version, &kind).await?);
             }
         }
-        let finalizer = document.finalizer();
+        let (finalizer, api) = (document.finalizer(), self.api_for(document));
         let mut all = Vec::new();
         for resource in resources {
             let scope = document
@@ -320,7 +320,7 @@ impl Host {
                 Scope::Namespaces(names) => names.into_iter().map(Some).collect(),
             };
             for place in places {
-                let found = carriers(&self.api, &resource, place.as_deref(), &finalizer).await?;
+                let found = carriers(&api, &resource, place.as_deref(), &finalizer).await?;
                 all.extend(found.into_iter().map(|it| (resource.clone(), it)));
             }
         }
@@ -333,13 +333,13 @@ impl Host {
         object: &Value,
         document: &PluginDocument,
     ) -> anyhow::Result<Option<usize>> {
-        let finalizer = document.finalizer();
+        let (finalizer, api) = (document.finalizer(), self.api_for(document));
         let Some(carried) = self.carried(object, document).await? else {
             return Ok(None);
         };
         for (resource, carrier) in &carried {
             let release = FinalizerPatch::Release;
-            settle_finalizer(&self.api, resource, &carrier.metadata, &finalizer, release).await?;
+            settle_finalizer(&api, resource, &carrier.metadata, &finalizer, release).await?;
         }
         Ok(Some(carried.len()))
     }

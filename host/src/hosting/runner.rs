@@ -84,6 +84,7 @@ impl<'a> PluginRunner<'a> {
                 biased;
                 next = next.as_mut() => return self.take_in(next).await,
                 () = self.moved() => return self.start_again().await,
+                lack = self.loses_watch() => return self.wait_for_rights(lack).await,
                 () = self.may_begin() => Box::pin(self.begin()).await,
             }
         }
@@ -196,6 +197,27 @@ impl<'a> PluginRunner<'a> {
                 }
             }
         }
+    }
+
+    /// Waits until the service account of what is here may not watch its kinds any more: what it lacks.
+    async fn loses_watch(&self) -> String {
+        match (&self.next, &self.running) {
+            (_, Some((version, controller))) => {
+                let primaries = controller.primaries();
+                self.host.loses_watch(version, &primaries).await
+            }
+            (Some((version, next)), None) => {
+                self.host.loses_watch(version, &next.primaries()).await
+            }
+            (None, None) => std::future::pending().await,
+        }
+    }
+
+    /// Ends what is here. It is next again when its service account has its rights.
+    async fn wait_for_rights(&mut self, lack: String) {
+        tracing::warn!(plugin = self.plugin, "its passes end: {lack}");
+        Box::pin(self.abort()).await;
+        self.meters().reached(PluginStage::Forbidden(lack));
     }
 
     fn say_standby(&self, version: &Version) {

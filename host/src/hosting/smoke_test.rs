@@ -112,7 +112,8 @@ impl SmokeTest {
 fn at_hand(host: &Host, version: &Version, primary: &Resource) -> Option<(View, Object)> {
     let handles = host.handles.of(&version.plugin.name);
     let insight = handles.iter().find(|handle| handle.primary() == primary)?;
-    let same = version.sees_as(&insight.description(), insight.grants());
+    let (grants, account) = (insight.grants(), insight.service_account());
+    let same = version.sees_as(&insight.description(), grants, account);
     same.then(|| insight.beside()).flatten()
 }
 
@@ -127,12 +128,13 @@ async fn live_primary(
         Scope::All => vec![None],
         Scope::Namespaces(names) => names.into_iter().take(NAMESPACES).map(Some).collect(),
     };
+    let api = host.api_for(&version.candidate.document);
     let query = query(watch);
     for place in places {
         let Ok(path) = primary.path(place.as_deref(), None, None) else {
             continue;
         };
-        let page = match host.api.text(Request::get(format!("{path}?{query}"))).await {
+        let page = match api.text(Request::get(format!("{path}?{query}"))).await {
             Ok(page) => page,
             // Who may not read its primaries now will be told so when it watches them.
             Err(error) if error.is_forbidden() || error.is_not_found() => continue,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use windlass_egress::Rules;
 
+use crate::api::ServiceAccount;
 use crate::grants::Grants;
 use crate::manifest::Limits;
 use crate::plugin::{Description, PrimaryWatch};
@@ -18,6 +19,7 @@ pub(super) struct Wants<'a> {
     pub(super) finalizer: Option<&'a str>,
     pub(super) replaces: &'a [String],
     pub(super) grants: &'a Grants,
+    pub(super) service_account: Option<&'a ServiceAccount>,
     pub(super) http: &'a Rules,
     pub(super) limits: &'a Limits,
     pub(super) resync: Duration,
@@ -32,6 +34,7 @@ impl Wants<'_> {
             && self.replaces == other.replaces
             && self.description.crds == other.description.crds
             && self.grants == other.grants
+            && self.service_account == other.service_account
             && self.http == other.http
             && same_workers(self.limits, other.limits)
             && self.resync == other.resync
@@ -120,6 +123,7 @@ mod tests {
             finalizer: None,
             replaces: &[],
             grants: &granted,
+            service_account: None,
             http: &Rules::default(),
             limits: &limits,
             resync,
@@ -132,6 +136,7 @@ mod tests {
             finalizer: None,
             replaces: &[],
             grants,
+            service_account: None,
             http: &Rules::default(),
             limits,
             resync: *resync,
@@ -213,6 +218,34 @@ mod tests {
         let granted = serves(|_, grants, _, _| *grants = Grants::new(vec![grant()]).unwrap());
         assert!(!granted);
         assert!(!serves(|_, _, _, resync| *resync *= 2));
+    }
+
+    #[test]
+    fn another_service_account_needs_another_controller() {
+        let described = Description::asking("x.dev", "xes", &["get", "watch"]);
+        let account = |name| ServiceAccount::new("apps", name).unwrap();
+        let (one, two) = (account("one"), account("two"));
+        let (granted, http, limits) = (Grants::default(), Rules::default(), Limits::default());
+        let wants = |service_account| Wants {
+            description: &described,
+            finalizer: None,
+            replaces: &[],
+            grants: &granted,
+            service_account,
+            http: &http,
+            limits: &limits,
+            resync: Duration::from_secs(600),
+        };
+        let rows = [
+            (None, None, true),
+            (Some(&one), Some(&one), true),
+            (Some(&one), Some(&two), false),
+            (Some(&one), None, false),
+            (None, Some(&one), false),
+        ];
+        for (old, new, want) in rows {
+            assert_eq!(wants(old).serve(&wants(new)), want, "{old:?} {new:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Host;
 use super::refusal::{Refusal, RefusalReason};
 use super::takeover::{Wants, same_sight};
-use crate::api::{Discovery, Resource};
+use crate::api::{Discovery, Resource, ServiceAccount};
 use crate::digest::Digest;
 use crate::grants::{Grant, Grants, entries};
 use crate::manifest::{self, DefinitionPolicy};
@@ -71,6 +71,7 @@ impl Version {
             finalizer: document.finalizer.as_deref(),
             replaces: &document.replaces,
             grants: &document.grants,
+            service_account: document.service_account.as_ref(),
             http: &document.http,
             limits: self.plugin.limits(),
             resync: document.resync,
@@ -82,9 +83,17 @@ impl Version {
         &self.candidate.document.grants
     }
 
-    /// Whether it sees what a plugin does that says this of itself, and has these grants.
-    pub(super) fn sees_as(&self, one: &Description, grants: &Grants) -> bool {
-        same_sight(one, &self.plugin.description) && *grants == self.candidate.document.grants
+    /// Whether it sees what a plugin does that says this of itself, and has these grants and this service account.
+    pub(super) fn sees_as(
+        &self,
+        one: &Description,
+        grants: &Grants,
+        service_account: Option<&ServiceAccount>,
+    ) -> bool {
+        let document = &self.candidate.document;
+        same_sight(one, &self.plugin.description)
+            && *grants == document.grants
+            && service_account == document.service_account.as_ref()
     }
 
     /// Whether its grants can work, with its primary kinds as discovery knows them: what it has to do without.

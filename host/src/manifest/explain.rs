@@ -83,4 +83,4 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Fields of the agreed document that this version has not built.
-pub(super) const LATER: [&str; 2] = ["verify", "serviceAccount"];
+pub(super) const LATER: [&str; 1] = ["verify"];

@@ -8,6 +8,7 @@ use super::{
     API_VERSION, Build, DefinitionPolicy, DeletionPolicy, FieldError, KIND, Origin, PluginDocument,
     RESYNC, SHORTEST_RESYNC, http, limits, source, takeover, units,
 };
+use crate::api::ServiceAccount;
 use crate::grants::{Grant, GrantError, GrantErrors, Grants};
 use crate::object::manager_of;
 use crate::text::is_dns_label;
@@ -45,6 +46,9 @@ pub(super) struct Spec {
     /// What the plugin may touch. Nothing is allowed that is not here.
     #[serde(default)]
     grants: Vec<Grant>,
+    /// The service account whose rights the plugin has. Without it the plugin has rights of the host.
+    #[serde(rename = "serviceAccount")]
+    service_account: Option<RawServiceAccount>,
     /// Where the plugin may send HTTP requests.
     #[serde(default, deserialize_with = "yaml::untyped")]
     #[cfg_attr(test, schemars(schema_with = "super::crd::http"))]
@@ -67,6 +71,28 @@ pub(super) struct Spec {
     deletion: DeletionPolicy,
     /// How the component is built. Only `windlass dev` and `windlass build` read it.
     build: Option<Build>,
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawServiceAccount {
+    /// Its namespace.
+    #[cfg_attr(test, schemars(length(min = 1, max = 63)))]
+    namespace: String,
+    /// Its name.
+    #[cfg_attr(test, schemars(length(min = 1, max = 253)))]
+    name: String,
+}
+
+impl RawServiceAccount {
+    fn check(&self) -> Result<ServiceAccount, FieldError> {
+        let checked = ServiceAccount::new(&self.namespace, &self.name);
+        checked.map_err(|wrong| {
+            let path = format!("spec.serviceAccount.{}", wrong.field);
+            FieldError::new(path, wrong.to_string())
+        })
+    }
 }
 
 /// Checks a document that stands in `origin`.
@@ -97,12 +123,15 @@ pub(super) fn check(
     if resync < SHORTEST_RESYNC {
         return fail("spec.resync", "must be at least 1m".into());
     }
-    let grants = Grants::new(document.spec.grants).map_err(|GrantErrors(problems)| {
+    let field = |it: GrantError| FieldError::new(format!("spec.grants{}", it.path()), it.message);
+    let grants = Grants::new(document.spec.grants);
+    let grants = grants.map_err(|GrantErrors(problems)| {
         let problems = problems.into_iter();
-        let field =
-            |it: GrantError| FieldError::new(format!("spec.grants{}", it.path()), it.message);
         problems.map(field).collect::<Vec<_>>()
     })?;
+    let service_account = document.spec.service_account;
+    let service_account = service_account.map(|written| written.check()).transpose();
+    let service_account = service_account.map_err(|problem| vec![problem])?;
     if let Some(name) = &document.spec.finalizer
         && let Some(problem) = takeover::finalizer_problem(name, &grants)
     {
@@ -122,6 +151,7 @@ pub(super) fn check(
         replaces: document.spec.replaces,
         config: Value::Object(document.spec.config).to_string(),
         grants,
+        service_account,
         http,
         limits,
         resync,

@@ -63,14 +63,14 @@ fn an_unknown_field_is_named_with_its_place_and_the_nearest_valid_one() {
         "{error}"
     );
     assert!(error.contains("did you mean `grants`?"), "{error}");
-    let planned = LATER.map(|field| format!("`{field}`")).join(", ");
-    let (before, last) = planned.rsplit_once(", ").unwrap();
     let page = include_str!("../../../docs/plugin-document.md").replace('\n', " ");
-    let sentence = format!("{before} and {last} are planned, and are errors");
-    assert!(
-        page.contains(&sentence),
-        "docs/plugin-document.md: {sentence}"
-    );
+    for planned in LATER {
+        let sentence = format!("`{planned}` is planned, and is an error");
+        assert!(
+            page.contains(&sentence),
+            "docs/plugin-document.md: {sentence}"
+        );
+    }
     let error = read(&GOOD.replace("  grants:", "  verify:")).unwrap_err();
     assert!(error.contains("`verify` is planned"), "{error}");
 }
@@ -131,6 +131,44 @@ fn what_is_wrong_is_said_with_its_place() {
         assert!(GOOD.contains(from), "{from}");
         let error = read(&GOOD.replace(from, to)).unwrap_err();
         assert!(error.contains(want), "{to}: {error}");
+    }
+}
+
+#[test]
+fn a_service_account_has_a_namespace_and_a_name() {
+    let account = |written: &str| {
+        let spec = format!("spec:\n  serviceAccount: {written}\n");
+        read(&GOOD.replace("spec:\n", &spec))
+    };
+    assert_eq!(read(GOOD).unwrap()[0].service_account, None);
+    let plugin = account("{ namespace: apps, name: greeter.v1 }").unwrap();
+    let user = plugin[0].service_account.as_ref().unwrap().user();
+    assert_eq!(user, "system:serviceaccount:apps:greeter.v1");
+    let rows = [
+        ("greeter", "plugins/greeter.yaml:6:19: expected a mapping"),
+        ("{ name: greeter }", "missing field `namespace`"),
+        ("{ namespace: apps }", "missing field `name`"),
+        ("{ namespace: apps, nam: greeter }", "did you mean `name`?"),
+        (
+            "{ namespace: '', name: greeter }",
+            "plugins/greeter.yaml:6:32: plugin greeter: spec.serviceAccount.namespace: is empty: it must be the name of a namespace",
+        ),
+        (
+            "{ namespace: apps, name: ' ' }",
+            "plugins/greeter.yaml:6:44: plugin greeter: spec.serviceAccount.name: is empty: it must be the name of a ServiceAccount",
+        ),
+        (
+            "{ namespace: a.b, name: greeter }",
+            "spec.serviceAccount.namespace: is \"a.b\": it must be",
+        ),
+        (
+            "{ namespace: apps, name: 'a:b' }",
+            "spec.serviceAccount.name: is \"a:b\": it must be",
+        ),
+    ];
+    for (written, want) in rows {
+        let error = account(written).unwrap_err();
+        assert!(error.contains(want), "{written}: {error}");
     }
 }
 
@@ -236,7 +274,10 @@ fn an_object_is_the_same_document_without_files() {
         json!({
             "apiVersion": API_VERSION, "kind": KIND,
             "metadata": { "name": "greeter", "uid": "1", "generation": 3 },
-            "spec": { "source": source, "config": { "a": 1 } },
+            "spec": {
+                "source": source, "config": { "a": 1 },
+                "serviceAccount": { "namespace": "apps", "name": "greeter" },
+            },
             "status": { "version": "1" },
         })
     };
@@ -244,6 +285,8 @@ fn an_object_is_the_same_document_without_files() {
     let (plugin, text) = of_object(&good).unwrap();
     assert_eq!(plugin.origin, Origin::Object("greeter".into()));
     assert_eq!(plugin.config, r#"{"a":1}"#);
+    let account = plugin.service_account.as_ref().map(ToString::to_string);
+    assert_eq!(account.as_deref(), Some("apps/greeter"));
     assert_eq!(parse(&plugin.origin, &text).unwrap(), [plugin]);
     let mut newer = good.clone();
     newer["metadata"]["generation"] = json!(4);

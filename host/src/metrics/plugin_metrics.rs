@@ -98,6 +98,8 @@ pub enum PluginStage {
     Quarantined(String),
     /// It waits for something that others must do, such as to install its kind.
     Waiting(String),
+    /// It waits until its service account may watch its primary kinds, for this reason.
+    Forbidden(String),
     /// Its first lists are not in yet.
     Syncing,
     /// Its lists are in, and it makes no pass yet: another host has its Lease, or it is about to take over.
@@ -138,11 +140,12 @@ pub enum LoadStep {
 
 impl PluginStage {
     /// All labels.
-    pub(super) const LABELS: [&str; 8] = [
+    pub(super) const LABELS: [&str; 9] = [
         "loading",
         "refused",
         "quarantined",
         "waiting",
+        "forbidden",
         "syncing",
         "standing_by",
         "running",
@@ -156,6 +159,7 @@ impl PluginStage {
             Self::Refused(_) => "refused",
             Self::Quarantined(_) => "quarantined",
             Self::Waiting(_) => "waiting",
+            Self::Forbidden(_) => "forbidden",
             Self::Syncing => "syncing",
             Self::StandingBy => "standing_by",
             Self::Running => "running",

@@ -26,6 +26,7 @@ mod read;
 mod remarks;
 mod replaces;
 mod retry;
+mod rights;
 mod select;
 mod set;
 mod state;
@@ -51,13 +52,14 @@ use super::redact::Redactor;
 use super::shares::VersionShare;
 use super::transcript::CallRecorder;
 use super::waited::Waited;
-use crate::api::{Api, Discovery, Resource, group_of};
+use crate::api::{Discovery, Resource, group_of};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
 use crate::grants::{Access, Grants, Used};
 use crate::manifest::Limits;
 use crate::memory::{Account, Charge};
 use crate::object::{Key, Metadata, Object};
+use crate::rights::PluginApi;
 use crate::seams::Rng;
 use crate::spans;
 use crate::view::View;
@@ -73,8 +75,8 @@ use state::{CallState, SeenVersion};
 pub struct ClusterAccess {
     /// The plugin's name.
     pub plugin: Arc<str>,
-    /// To the API server.
-    pub api: Api,
+    /// To the API server, as the plugin.
+    pub api: PluginApi,
     /// What the API server serves.
     pub discovery: Arc<Discovery>,
     /// What the plugin may touch.

@@ -176,6 +176,7 @@ impl StatusCollector {
                 | PluginStage::Refused(_)
                 | PluginStage::Quarantined(_)
                 | PluginStage::Waiting(_)
+                | PluginStage::Forbidden(_)
                 | PluginStage::Syncing
                 | PluginStage::StandingBy
                 | PluginStage::Running => None,
@@ -200,6 +201,7 @@ fn stage_message(stage: &PluginStage) -> Option<String> {
         PluginStage::Refused(why)
         | PluginStage::Quarantined(why)
         | PluginStage::Waiting(why)
+        | PluginStage::Forbidden(why)
         | PluginStage::SlowedDown(why) => Some(clean(why, TEXT)),
         PluginStage::Loading
         | PluginStage::Syncing

@@ -214,7 +214,9 @@ pub fn judge(state: &ObjectState, live: &LiveObject) -> Reason {
         PluginStage::Loading => return Reason::Loading,
         PluginStage::Refused(why) => return Reason::Refused(why.clone()),
         PluginStage::Quarantined(why) => return Reason::Quarantined(why.clone()),
-        PluginStage::Waiting(why) => return Reason::Waiting(why.clone()),
+        PluginStage::Waiting(why) | PluginStage::Forbidden(why) => {
+            return Reason::Waiting(why.clone());
+        }
         PluginStage::Syncing => return Reason::Syncing,
         PluginStage::StandingBy => return Reason::StandingBy(state.holder.clone()),
         PluginStage::SlowedDown(why)

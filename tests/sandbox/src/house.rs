@@ -17,6 +17,7 @@ use windlass_host::plugin::cluster::{AccessMeans, Call, ClusterAccess, Primary, 
 use windlass_host::plugin::{
     Action, Called, Cancel, Compiler, LoadError, Plugin, Progress, Request, Sandboxes,
 };
+use windlass_host::rights::PluginApi;
 use windlass_host::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
 use windlass_host::view::View;
 
@@ -131,7 +132,7 @@ impl House {
             primary,
         ));
         let means = AccessMeans {
-            api: self.cluster.clone(),
+            api: PluginApi::as_host(self.cluster.clone()),
             discovery: self.discovery.clone(),
             events: self.events.clone(),
         };

@@ -14,6 +14,7 @@ use windlass_host::informer::{Informers, Settings};
 use windlass_host::lease::Session;
 use windlass_host::metrics::Metrics;
 use windlass_host::plugin::Sandboxes;
+use windlass_host::rights::Rights;
 use windlass_host::seams::{Process, Rng, Seams, Spawn};
 use windlass_host::shutdown::{ShutdownPhase, advance};
 use windlass_host::source::{FolderWatch, Wanted};
@@ -139,6 +140,7 @@ async fn live(
         informers: Informers::new(api.clone(), discovery.clone(), seams.clone(), settings),
         discovery,
         seams: seams.clone(),
+        rights: Rights::new(api.clone(), seams.clock),
         api,
         events,
         session,

@@ -107,6 +107,7 @@ fn held(stage: &PluginStage, holder: Option<String>, refusal: Option<String>) ->
         PluginStage::Refused(why)
         | PluginStage::Quarantined(why)
         | PluginStage::Waiting(why)
+        | PluginStage::Forbidden(why)
         | PluginStage::SlowedDown(why) => Some(why.clone()),
         PluginStage::StandingBy => holder.map(|holder| {
             let holder = clean(&holder, HOLDER);

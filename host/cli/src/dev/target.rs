@@ -276,6 +276,7 @@ fn alone(file: &Path) -> PluginDocument {
         replaces: Vec::new(),
         config: "{}".to_owned(),
         grants: Grants::default(),
+        service_account: None,
         http: Rules::default(),
         limits: Limits::default(),
         resync: windlass_host::manifest::RESYNC,

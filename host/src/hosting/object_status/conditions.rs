@@ -14,6 +14,9 @@ use crate::text::clean;
 /// The longest message of a condition that the API conventions allow.
 const MESSAGE: usize = 32 << 10;
 
+/// The reason of a plugin whose service account may not watch what it reconciles.
+const FORBIDDEN: &str = "ServiceAccountForbidden";
+
 /// What is known of a plugin.
 #[derive(Clone, Debug)]
 pub(super) struct Situation<'a> {
@@ -90,7 +93,7 @@ impl Situation<'_> {
         running.filter(|_| {
             !matches!(
                 self.stage,
-                PluginStage::Refused(_) | PluginStage::Quarantined(_)
+                PluginStage::Refused(_) | PluginStage::Quarantined(_) | PluginStage::Forbidden(_)
             )
         })
     }
@@ -131,6 +134,9 @@ impl Situation<'_> {
                 "the component is fetched, checked and compiled".into(),
             ),
             PluginStage::Waiting(why) => moving("Waiting", why.clone()),
+            PluginStage::Forbidden(why) => {
+                tell(Progress::Moving, Truth::False, FORBIDDEN, why.clone())
+            }
             PluginStage::Syncing => moving("Syncing", "the first lists are not in yet".into()),
             PluginStage::StandingBy => {
                 moving("StandingBy", "another host is about to hand over".into())
@@ -179,6 +185,9 @@ impl Situation<'_> {
                     clean(&refusal.why, MESSAGE),
                 ),
                 Some(refusal) => passed(step < refusal.step),
+                None if step == LoadStep::Grant && told.reason == FORBIDDEN => {
+                    (kind, Truth::False, FORBIDDEN, told.message.clone())
+                }
                 None if self.problem.is_some() => passed(false),
                 None => passed(told.reason != "Loading"),
             }

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use super::{CapturedWrites, ClusterAccess, Replaces, WriteMode};
-use crate::api::{Api, Discovery};
+use crate::api::Discovery;
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
 use crate::grants::{Grants, Used};
 use crate::plugin::{CustomMetrics, Hints, HostCalls, Plugin, Rates};
+use crate::rights::PluginApi;
 use crate::view::View;
 
 /// What the accesses of all plugins have in common.
 pub struct AccessMeans {
     /// To the API server.
-    pub api: Api,
+    pub api: PluginApi,
     /// What the API server serves.
     pub discovery: Arc<Discovery>,
     /// Where Events go.

@@ -12,6 +12,7 @@ use crate::api::{Request, Resource, object as json_object};
 use crate::grants::Access;
 use crate::object::{ApplyScope, Key, Object};
 use crate::plugin::bindings::cluster::{Error, ListQuery};
+use crate::rights::Verdict;
 use crate::selector::LabelSelector;
 
 /// A write that was not sent.
@@ -260,7 +261,9 @@ impl Call {
     }
 
     async fn is_surely_absent(&mut self, target: &Target) -> Result<bool, Error> {
-        let certain = self.captured.get(target).is_some() || self.may("get", target);
+        let is_told = self.may("get", target)
+            && self.account_may(&target.access("get")).await? == Verdict::Allowed;
+        let certain = is_told || self.captured.get(target).is_some();
         Ok(self.there(target).await?.is_none() && certain)
     }
 
@@ -273,8 +276,11 @@ impl Call {
         if !self.may("get", target) {
             return Ok(None);
         }
-        let view = &self.cluster.view;
-        if view.holds(&target.resource, &target.key) {
+        if self.cluster.view.holds(&target.resource, &target.key) {
+            if self.account_may(&target.access("get")).await? != Verdict::Allowed {
+                return Ok(None);
+            }
+            let view = &self.cluster.view;
             return Ok(view.get(&target.resource, &target.key));
         }
         let read = Request::get(super::read::uri(target, None)?);

@@ -47,6 +47,7 @@ impl Call {
         };
         let namespace = query.namespace.as_deref();
         self.permit_list(&resource, namespace)?;
+        self.permit_stored_list(&resource, namespace).await?;
         self.track_children(&query, &wanted)?;
         let stored = self.cluster.view.holds_all(&resource, namespace);
         let objects = if stored {

@@ -273,7 +273,10 @@ impl Call {
                     there = self.look_at_server(target).await?;
                     continue;
                 }
-                Edit::Nothing => return Ok(Edited::There(object)),
+                Edit::Nothing => {
+                    self.permit_stored("patch", target, None).await?;
+                    return Ok(Edited::There(object));
+                }
                 Edit::Set(set) => set,
             };
             match self.send_edit(target, &object, set, doing).await {

@@ -47,6 +47,9 @@ impl Call {
             target => target?,
         };
         self.permit(&["get"], &target, subresource.as_deref())?;
+        if tracked {
+            self.permit_stored("get", &target, None).await?;
+        }
         self.remember_one()?;
         if tracked {
             self.track_one(&asked)?;
@@ -109,6 +112,7 @@ impl Call {
             target => target?,
         };
         self.permit(&["watch"], &target, None)?;
+        self.permit_stored("watch", &target, None).await?;
         self.track_one(&asked)?;
         let (resource, key) = (&target.resource, &target.key);
         let view = &self.cluster.view;
@@ -151,6 +155,7 @@ impl Call {
         self.permit_list(&resource, namespace)?;
         allowed(&resource)?;
         if tracked {
+            self.permit_stored_list(&resource, namespace).await?;
             self.track_list(query, &selector)?;
         }
         let limit = query.limit.map_or(usize::MAX, |limit| {
@@ -241,13 +246,16 @@ impl Call {
                 resource.kind
             ));
         }
-        self.permit_access(&Access {
-            verb: "list",
-            resource,
-            subresource: None,
-            namespace,
-            name: None,
-        })
+        self.permit_access(&lists(resource, namespace))
+    }
+
+    /// Whether the plugin's service account may list `resource` there.
+    pub(super) async fn permit_stored_list(
+        &mut self,
+        resource: &Resource,
+        namespace: Option<&str>,
+    ) -> Result<(), Error> {
+        self.permit_account(&lists(resource, namespace)).await
     }
 
     pub(super) async fn list_latest(
@@ -322,6 +330,17 @@ impl Call {
     async fn target_if_served(&mut self, asked: &ObjectRef) -> Result<Target, Error> {
         self.resource_if_served(&asked.api_version, &asked.kind)?;
         self.target(asked).await
+    }
+}
+
+/// What a list does.
+fn lists<'a>(resource: &'a Resource, namespace: Option<&'a str>) -> Access<'a> {
+    Access {
+        verb: "list",
+        resource,
+        subresource: None,
+        namespace,
+        name: None,
     }
 }
 

@@ -59,7 +59,7 @@ impl Call {
         );
         let news = match &answer {
             Error::Denied(_) => {
-                let what = format!("{doing}, since `windlass` itself lacks the right: {text}");
+                let what = format!("{doing}, since {}: {text}", self.cluster.api.lacks());
                 let is_news = self.cluster.view.denied(&self.primary.key, &what);
                 is_news.then_some(what)
             }
@@ -74,7 +74,7 @@ impl Call {
             && self.may_remark()
         {
             self.cluster.view.reported(&self.primary.key, &news);
-            let hint = error.refusal().map_or("", RefusedBy::hint);
+            let hint = self.cluster.api.hint(error);
             tracing::warn!(
                 plugin,
                 object,

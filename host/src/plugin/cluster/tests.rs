@@ -19,6 +19,7 @@ mod read;
 mod repeat;
 mod replaces;
 mod reserved;
+mod rights;
 mod select;
 mod set;
 mod slow;
@@ -38,7 +39,7 @@ use windlass_apiserver::seams as server;
 use windlass_apiserver::server::{Options, Server};
 
 use super::{Call, CapturedWrites, ClusterAccess, Primary, WriteMode};
-use crate::api::{Api, Discovery, Resource};
+use crate::api::{Api, Discovery, Resource, ServiceAccount};
 use crate::events::Recorder;
 use crate::flowcontrol::Throttled;
 use crate::grants::{Grant, Grants, Scope, Used};
@@ -48,6 +49,7 @@ use crate::object::{Fields, Key, finalizer_of, manager_of};
 use crate::plugin::bindings::cluster::{Consistency, DeleteOptions, Error, PatchType};
 use crate::plugin::bindings::types::ObjectRef;
 use crate::plugin::{CustomMetrics, Hints, HostCalls, Rates};
+use crate::rights::{PluginApi, Rights};
 use crate::seams::{Clock, Rng, Seams, Spawn, Task};
 use crate::view::{Enqueue, KeyQueue, View, WatchSpec};
 
@@ -131,6 +133,7 @@ impl World {
             Arc::new(Woken(woken.clone())),
             &setting.account,
         );
+        let rights = Rights::new(api.clone(), seams.clock);
         let (events, task) = Recorder::start(api.clone(), &seams, "test");
         let settings = Settings::default();
         let informers = Informers::new(api.clone(), discovery.clone(), seams, settings);
@@ -138,7 +141,7 @@ impl World {
         let replaced: Vec<String> = replaced.collect();
         let cluster = ClusterAccess {
             plugin: "greeter".into(),
-            api,
+            api: PluginApi::of(&api, setting.service_account.as_ref(), &rights),
             discovery,
             used: Used::default(),
             calls: HostCalls::default(),
@@ -270,6 +273,8 @@ struct Setting {
     fields: &'static [&'static str],
     /// Whether a change of a Greeting's status alone does not run it.
     spec_change_only: bool,
+    /// Who the plugin acts as.
+    service_account: Option<ServiceAccount>,
 }
 
 impl Default for Setting {
@@ -283,6 +288,7 @@ impl Default for Setting {
             adopts: false,
             fields: &[],
             spec_change_only: false,
+            service_account: None,
         }
     }
 }

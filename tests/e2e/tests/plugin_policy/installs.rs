@@ -123,11 +123,19 @@ async fn an_account_without_a_name_is_no_account_not_even_for_who_may_act_as_all
     }
     accounts.push(json!({ "namespace": "a.b", "name": DEPLOYER }));
     accounts.push(json!({ "namespace": "a".repeat(64), "name": DEPLOYER }));
+    // The definition refuses a name that is absent, empty or too long, whoever asks; the policy any other.
+    let is_of_length = |account: &Value, field: &str, most: usize| {
+        let text = account[field].as_str().unwrap_or_default();
+        (1..=most).contains(&text.len())
+    };
     let mut attempts = Vec::new();
     for account in &accounts {
         let plugin = scene.running_as(&name, account);
-        attempts.push(Attempt::post("broad", &plugin, unnamed()));
-        attempts.push(Attempt::post("keeper", &plugin, unnamed()));
+        let fits = is_of_length(account, "namespace", 63) && is_of_length(account, "name", 253);
+        for who in ["broad", "keeper"] {
+            let refused = if fits { unnamed() } else { Outcome::Code(422) };
+            attempts.push(Attempt::post(who, &plugin, refused));
+        }
     }
     // Names of 253 and 63 characters, and with dots, are names.
     for (namespace, account) in [

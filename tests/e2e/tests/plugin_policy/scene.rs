@@ -162,7 +162,7 @@ fn plugins(client: kube::Client) -> Api<DynamicObject> {
     Api::all_with(client, &ApiResource::from_gvk(&kind))
 }
 
-/// The definition of Plugins as it will be, and the policy.
+/// The definition of Plugins, and the policy.
 async fn install() -> Result<()> {
     let definition = definition(true)?;
     control_plane()?.apply(&[definition]).await?;
@@ -188,12 +188,7 @@ pub(crate) fn definition(with_account: bool) -> Result<Value> {
     let fields = fields
         .and_then(Value::as_object_mut)
         .context("a spec has fields")?;
-    if with_account {
-        let text = json!({ "type": "string" });
-        let account =
-            json!({ "type": "object", "properties": { "namespace": text, "name": text } });
-        fields.insert("serviceAccount".to_owned(), account);
-    } else {
+    if !with_account {
         fields.remove("serviceAccount");
     }
     Ok(definition)

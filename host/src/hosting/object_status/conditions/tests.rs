@@ -79,6 +79,13 @@ fn each_situation_has_its_conditions() {
             "Ready=Unknown Waiting, Reconciling=True Waiting, Fetched=True Succeeded, Verified=Unknown NotRequired, Compiled=True Succeeded, Granted=True Succeeded",
         ),
         (
+            Situation {
+                running: Some(running()),
+                ..situation(PluginStage::Forbidden("waiting: x".into()))
+            },
+            "Ready=False ServiceAccountForbidden, Reconciling=True ServiceAccountForbidden, Fetched=True Succeeded, Verified=Unknown NotRequired, Compiled=True Succeeded, Granted=False ServiceAccountForbidden",
+        ),
+        (
             runs,
             "Ready=True Running, Fetched=True Succeeded, Verified=Unknown NotRequired, Compiled=True Succeeded, Granted=True Succeeded",
         ),

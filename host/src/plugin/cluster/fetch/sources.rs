@@ -80,7 +80,7 @@ impl Call {
         decoded(secret, &name)
     }
 
-    /// Reads a Secret or a ConfigMap as the host. The guest never sees it.
+    /// Reads a Secret or a ConfigMap, as whom the plugin acts. The guest never sees it.
     async fn source(&mut self, kind: &str, name: &ObjectName) -> Result<Source, Failure> {
         let resource = Resource {
             group: String::new(),

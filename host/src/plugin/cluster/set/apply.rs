@@ -72,8 +72,9 @@ impl Call {
         if self.cluster.writes == WriteMode::Captured {
             return self.there(target).await;
         }
-        let view = &self.cluster.view;
-        if view.holds(&target.resource, &target.key) {
+        if self.cluster.view.holds(&target.resource, &target.key) {
+            self.permit_stored("get", target, None).await?;
+            let view = &self.cluster.view;
             Ok(view.get(&target.resource, &target.key))
         } else {
             self.look_at_server(target).await
