@@ -22,7 +22,7 @@ use crate::api::Resource;
 use crate::text;
 pub use merge::merged;
 pub use namespaces::Namespaces;
-pub(crate) use power::never_by_wildcard;
+pub(crate) use power::{BIND, never_by_wildcard};
 pub use power::{Power, PowerReason};
 pub(crate) use problem::finalizer_problem as problem_of_finalizer;
 pub use problem::{GrantError, GrantErrors};
@@ -342,7 +342,7 @@ impl Grant {
             Power::Powerful(reasons) => reasons,
             Power::Plain => Vec::new(),
         };
-        let is_known = |verb: &str| verb == "*" || VERBS.contains(&verb);
+        let is_known = |verb: &str| verb == "*" || verb == power::BIND || VERBS.contains(&verb);
         if let Some((at, wrong)) = verbs.find(|(_, verb)| !is_known(verb)) {
             let meant = text::nearest(wrong, VERBS.iter().copied());
             let meant = meant.map_or(String::new(), |meant| format!(" (did you mean `{meant}`?)"));

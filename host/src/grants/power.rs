@@ -4,12 +4,15 @@ mod rows;
 
 use std::fmt;
 
-use super::{Access, Grant, Grants, Namespaces, Owners, split_subresource};
+use super::{Access, Grant, GrantError, Grants, Namespaces, Owners, split_subresource};
 use rows::{NEVER, NEVER_VERBS, POWERFUL, PowerRow, Verbs};
 
 /// The group of roles and bindings.
 const RBAC: &str = "rbac.authorization.k8s.io";
 const ADMISSION: &str = "admissionregistration.k8s.io";
+
+/// The verb that lets its holder give the rights of a role.
+pub(crate) const BIND: &str = "bind";
 
 /// It names no objects: no name restricts it.
 const DELETE_COLLECTION: &str = "deletecollection";
@@ -118,6 +121,7 @@ pub(crate) fn never_by_wildcard() -> impl Iterator<Item = (&'static str, &'stati
 pub(super) fn power(grant: &Grant) -> Power {
     let never = NEVER_VERBS
         .iter()
+        .filter(|(verb, _)| *verb != BIND || !grant.binds_by_name())
         .find(|(verb, _)| grant.verbs.iter().any(|held| held == verb));
     if let Some((verb, why)) = never {
         return Power::Never(PowerReason::never(format!("the verb {verb}"), why));
@@ -170,7 +174,28 @@ fn leases_in(grant: &Grant) -> Option<(&str, &str)> {
     pairs.find(|(group, resource)| (*group, split_subresource(resource).0) == LEASES)
 }
 
+impl Grant {
+    /// Whether it is about roles that it names, and nothing else.
+    fn binds_by_name(&self) -> bool {
+        let is_role = |name: &String| name == "roles" || name == "clusterroles";
+        self.api_groups == [RBAC]
+            && self.resources.iter().all(is_role)
+            && !self.resource_names.is_empty()
+    }
+}
+
 impl Grants {
+    /// Why a plugin without a service account of its own is not given them: with the verb `bind` the host could give rights
+    /// that it does not have.
+    pub fn binds(&self) -> Option<GrantError> {
+        self.0.iter().enumerate().find_map(|(index, grant)| {
+            let at = grant.verbs.iter().position(|verb| verb == BIND)?;
+            let message = "\"bind\" is only for a plugin with a service account of its own: set spec.serviceAccount";
+            let error = GrantError::new(&format!("verbs[{at}]"), message.to_owned());
+            Some(GrantError { index, ..error })
+        })
+    }
+
     /// Why a host in this namespace refuses them: its own Leases are there.
     pub fn leases_of_host(&self, namespace: &str) -> Option<String> {
         let at = self.0.iter().position(|grant| {

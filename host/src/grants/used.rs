@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Access, Grants};
+use super::{Access, BIND, Grants};
 
 /// The verbs by which something is watched: an informer uses all of them.
 const READS: [&str; 3] = ["get", "list", "watch"];
@@ -56,6 +56,10 @@ impl Used {
         let mut note = |verb: &str, group: &str, resource: &str| {
             // Who reads an object reads its status: such a grant gives nothing more.
             if resource.contains('/') && READS.contains(&verb) {
+                return;
+            }
+            // No import uses it: the API server asks for it when a binding is made.
+            if verb == BIND {
                 return;
             }
             let is_used = used.iter().any(|one| {

@@ -132,6 +132,9 @@ pub(super) fn check(
     let service_account = document.spec.service_account;
     let service_account = service_account.map(|written| written.check()).transpose();
     let service_account = service_account.map_err(|problem| vec![problem])?;
+    if let Some(problem) = grants.binds().filter(|_| service_account.is_none()) {
+        return Err(vec![field(problem)]);
+    }
     if let Some(name) = &document.spec.finalizer
         && let Some(problem) = takeover::finalizer_problem(name, &grants)
     {

@@ -173,6 +173,61 @@ fn a_service_account_has_a_namespace_and_a_name() {
 }
 
 #[test]
+fn only_a_plugin_with_an_account_binds_roles_and_names_them() {
+    let grant = |verbs: &str, more: &str| {
+        format!(
+            "verbs: [get, list, watch]\n      namespaces: all\n    - {{ apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], verbs: {verbs}, namespaces: all{more} }}\n"
+        )
+    };
+    let old = "verbs: [get, list, watch]\n      namespaces: all\n";
+    let with = |account: &str, verbs: &str, more: &str| {
+        let text = GOOD.replace(old, &grant(verbs, more));
+        read(&text.replace("spec:\n", &format!("spec:\n{account}")))
+    };
+    let account = "  serviceAccount: { namespace: apps, name: greeter }\n";
+    let named = ", resourceNames: [view]";
+    let acknowledged =
+        ", resourceNames: [view], acknowledge: [clusterroles.rbac.authorization.k8s.io/bind/view]";
+    // (account, verbs, the rest of the grant; what is wrong)
+    let rows = [
+        (account, "[bind]", acknowledged, None),
+        (
+            "",
+            "[bind]",
+            acknowledged,
+            Some(
+                "spec.grants[1].verbs[0]: \"bind\" is only for a plugin with a service account of its own: set spec.serviceAccount",
+            ),
+        ),
+        (
+            account,
+            "[bind]",
+            named,
+            Some("write `acknowledge: [clusterroles.rbac.authorization.k8s.io/bind/view]`"),
+        ),
+        (
+            account,
+            "[bind]",
+            "",
+            Some("a grant for it names the roles in resourceNames"),
+        ),
+        (
+            account,
+            "[escalate]",
+            named,
+            Some("the verb escalate: a plugin is never given that"),
+        ),
+    ];
+    for (account, verbs, more, want) in rows {
+        match (with(account, verbs, more), want) {
+            (Ok(_), None) => {}
+            (Err(error), Some(want)) => assert!(error.contains(want), "{verbs}{more}: {error}"),
+            (read, want) => panic!("{verbs}{more}: {read:?} {want:?}"),
+        }
+    }
+}
+
+#[test]
 fn every_grant_that_is_wrong_is_told_at_once() {
     let powerful = "verbs: [get, list, watch]\n      namespaces: all\n    - { apiGroups: [''], resources: [secrets], verbs: [get] }\n    - { apiGroups: [''], resources: [pods], verbs: [create] }\n";
     let error = read(&GOOD.replace(

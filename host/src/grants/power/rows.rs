@@ -204,7 +204,10 @@ pub(in crate::grants) const NEVER: &[PowerRow] = &[
 /// Verbs that no plugin gets.
 pub(in crate::grants) const NEVER_VERBS: [(&str, &str); 3] = [
     ("escalate", "it gives rights that its holder does not have"),
-    ("bind", "it gives rights that its holder does not have"),
+    (
+        "bind",
+        "it gives rights that its holder does not have; a grant for it names the roles in resourceNames, and no other resources",
+    ),
     ("impersonate", "it lets its holder act as any user"),
 ];
 
