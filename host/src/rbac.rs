@@ -1,6 +1,7 @@
 //! `windlass rbac`: the roles that the grants of a config folder need, for the host's identity.
 //!
 //! - What the host may do is what its plugins are granted, and what the host does to act on that.
+//! - A plugin with a service account has its rights there, and the host keeps no right to write for it.
 //! - A document that `windlass run` would not start gives no roles, and nothing is printed then: what
 //!   is applied is all or nothing.
 
@@ -9,12 +10,13 @@ mod objects;
 mod primary;
 mod rules;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::{Context, anyhow, bail};
 use windlass_registry::Client;
 
-use crate::api::is_cluster_scoped;
+use crate::api::{ServiceAccount, is_cluster_scoped};
 use crate::error::Chain;
 use crate::flags::ObjectFormat;
 use crate::grants::{Grant, block};
@@ -25,8 +27,10 @@ use crate::seams::Seams;
 use crate::source::{Candidate, blame, read_component, read_folder, unreadable};
 use crate::text::clean;
 pub use flags::RbacFlags;
-use objects::{HostAccount, Printed};
+use objects::{Printed, RolesFor};
 pub use primary::{is_watched, plural as primary_plural};
+pub use rules::Impersonation;
+use rules::PluginNeeds;
 
 /// The longest path that a comment shows.
 const PATH: usize = 1 << 10;
@@ -50,13 +54,10 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
         describe: Describe::new(flags.code_cache, threads, &seams)?,
         registries: Client::new(flags.registries.settings(&seams)?),
     };
-    let account = HostAccount {
-        namespace: flags.namespace,
-        name: flags.service_account,
-    };
+    let account = ServiceAccount::new(&flags.namespace, &flags.service_account)?;
     let mut printed = Vec::new();
     for candidate in &folder.plugins {
-        match roles(candidate, &means, &account).await {
+        match roles(candidate, &means, (&account, flags.impersonation)).await {
             Ok((roles, notes)) => {
                 printed.extend(roles);
                 notes.iter().for_each(|note| eprintln!("warning: {note}"));
@@ -87,7 +88,7 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
 async fn roles(
     candidate: &Candidate,
     means: &Means,
-    account: &HostAccount,
+    (account, impersonation): (&ServiceAccount, Impersonation),
 ) -> Result<(Vec<Printed>, Vec<String>), Vec<String>> {
     let plugin = &candidate.document;
     let (name, file) = (&plugin.name, plugin.origin.to_string());
@@ -109,7 +110,7 @@ async fn roles(
         primaries: known.collect(),
         is_cluster_scoped: &is_cluster_scoped,
     };
-    if let Some(problem) = plugin.grants.leases_of_host(&account.namespace) {
+    if let Some(problem) = plugin.grants.leases_of_host(account.namespace()) {
         return Err(vec![of_plugin(problem)]);
     }
     let readiness = Readiness::of(&description, &plugin.grants, &places);
@@ -134,14 +135,39 @@ async fn roles(
         return Err(refused.into_iter().map(of_plugin).collect());
     }
     let notes = notes.into_iter().map(of_plugin).collect();
-    let mut rules = rules::rules(&plugin.grants, &primaries);
-    rules::add_sources(&mut rules, &plugin.http, &primaries);
     let carried = carried(&description, plugin.crds, &plugin.grants);
     let carried = carried.map_err(|why| vec![format!("{file}: plugin {name} {why}")])?;
-    rules::add_definitions(&mut rules, plugin.crds, &carried);
+    let needs = PluginNeeds {
+        grants: &plugin.grants,
+        http: &plugin.http,
+        primaries: &primaries,
+        crds: plugin.crds,
+        carried: &carried,
+    };
     let powers = rules::powers(&plugin.grants, &primaries);
     let file = clean(&file, PATH);
-    Ok((objects::roles(name, &file, rules, &powers, account), notes))
+    let of = (&**name, &*file);
+    let Some(acts_as) = &plugin.service_account else {
+        let what = RolesFor::Host(account);
+        let roles = objects::roles(of, rules::of_host(&needs), &powers, what);
+        return Ok((roles, notes));
+    };
+    if *acts_as == *account {
+        return Err(vec![of_plugin(format!(
+            "spec.serviceAccount: {acts_as} is the service account of the host: name another one, or leave the field out"
+        ))]);
+    }
+    let shared = rules::shared_out(&needs, acts_as, impersonation);
+    let of_host = RolesFor::HostOf(account, acts_as);
+    let mut printed = vec![objects::service_account(name, acts_as)];
+    printed.extend(objects::roles(
+        of,
+        shared.account,
+        &powers,
+        RolesFor::Account(acts_as),
+    ));
+    printed.extend(objects::roles(of, shared.host, &BTreeMap::new(), of_host));
+    Ok((printed, notes))
 }
 
 /// What a component is read and described by.

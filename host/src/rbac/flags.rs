@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Impersonation;
 use crate::flags::{ObjectFormat, dns_label, dns_subdomain};
 use crate::registries::RegistryFlags;
 
@@ -19,6 +20,9 @@ pub struct RbacFlags {
     /// Name of that service account
     #[arg(long, default_value = "windlass", value_parser = dns_subdomain, value_name = "NAME")]
     pub service_account: String,
+    /// How the host may act as the service accounts of plugins
+    #[arg(long, default_value = "legacy", value_name = "WAY")]
+    pub impersonation: Impersonation,
     /// Which registries
     #[command(flatten)]
     pub registries: RegistryFlags,

@@ -10,19 +10,46 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 use serde_json::json;
 
-use super::rules::RoleScope;
+use super::rules::{RoleScope, Rules};
+use crate::api::ServiceAccount;
 use crate::text::clean;
 
 /// The group of everything here.
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Who the host is to the API server.
-#[derive(Clone, Debug)]
-pub(super) struct HostAccount {
-    /// `windlass-system`.
-    pub(super) namespace: String,
-    /// `windlass`.
-    pub(super) name: String,
+/// Who roles are for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RolesFor<'a> {
+    /// The host, as which a plugin acts.
+    Host(&'a ServiceAccount),
+    /// The host, beside the account as which a plugin acts.
+    HostOf(&'a ServiceAccount, &'a ServiceAccount),
+    /// The account as which a plugin acts.
+    Account(&'a ServiceAccount),
+}
+
+impl<'a> RolesFor<'a> {
+    /// Who gets them.
+    fn subject(self) -> &'a ServiceAccount {
+        match self {
+            Self::Host(account) | Self::HostOf(account, _) | Self::Account(account) => account,
+        }
+    }
+
+    /// What they give, for a comment.
+    fn comment(self, plugin: &str, file: &str, scope: &str) -> String {
+        match self {
+            Self::Host(_) => format!(
+                "What plugin {plugin} of {file} is granted {scope}, and what the host needs for it."
+            ),
+            Self::HostOf(_, account) => {
+                format!(
+                    "What the host needs {scope} for plugin {plugin} of {file}, which acts as {account}."
+                )
+            }
+            Self::Account(_) => format!("What plugin {plugin} of {file} is granted {scope}."),
+        }
+    }
 }
 
 /// An object, and what is said above it.
@@ -39,16 +66,17 @@ enum RbacObject {
     ClusterRoleBinding(ClusterRoleBinding),
     Role(Role),
     RoleBinding(RoleBinding),
+    ServiceAccount(k8s_openapi::api::core::v1::ServiceAccount),
 }
 
 /// A role and its binding for each place of `rules`.
 pub(super) fn roles(
-    plugin: &str,
-    file: &str,
-    rules: BTreeMap<RoleScope, Vec<PolicyRule>>,
+    (plugin, file): (&str, &str),
+    rules: Rules,
     powers: &BTreeMap<RoleScope, Vec<String>>,
-    account: &HostAccount,
+    roles_for: RolesFor<'_>,
 ) -> Vec<Printed> {
+    let account = roles_for.subject();
     let mut printed = Vec::new();
     for (place, rules) in rules {
         let powers = powers.get(&place).into_iter().flatten();
@@ -63,10 +91,8 @@ pub(super) fn roles(
         let metadata = metadata(plugin, namespace, account);
         let [role, binding] = pair(metadata, rules, account);
         let comments = [
-            format!(
-                "What plugin {plugin} of {file} is granted {scope}, and what the host needs for it.{powers}"
-            ),
-            format!("Gives it to {}/{}.", account.namespace, account.name),
+            roles_for.comment(plugin, file, &scope) + &powers,
+            format!("Gives it to {account}."),
         ];
         for (comment, object) in comments.into_iter().zip([role, binding]) {
             printed.push(Printed { comment, object });
@@ -75,8 +101,27 @@ pub(super) fn roles(
     printed
 }
 
-/// Two hosts in one cluster have roles of their own, also for plugins of one name.
-fn metadata(plugin: &str, namespace: Option<String>, account: &HostAccount) -> ObjectMeta {
+/// The account as which a plugin acts.
+pub(super) fn service_account(plugin: &str, account: &ServiceAccount) -> Printed {
+    let metadata = ObjectMeta {
+        name: Some(account.name().to_owned()),
+        namespace: Some(account.namespace().to_owned()),
+        ..ObjectMeta::default()
+    };
+    Printed {
+        comment: format!("Who plugin {plugin} is to the API server. Its namespace must exist."),
+        object: RbacObject::ServiceAccount(k8s_openapi::api::core::v1::ServiceAccount {
+            metadata,
+            // No pod runs as it.
+            automount_service_account_token: Some(false),
+            ..Default::default()
+        }),
+    }
+}
+
+/// Two hosts in one cluster have roles of their own, also for plugins of one name. No plugin may change roles with such a
+/// name.
+fn metadata(plugin: &str, namespace: Option<String>, account: &ServiceAccount) -> ObjectMeta {
     let labels = [
         ("app.kubernetes.io/name", "windlass"),
         ("app.kubernetes.io/component", "rbac"),
@@ -86,14 +131,18 @@ fn metadata(plugin: &str, namespace: Option<String>, account: &HostAccount) -> O
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()));
     ObjectMeta {
-        name: Some(format!("{}:{}:{plugin}", account.namespace, account.name)),
+        name: Some(format!(
+            "{}:{}:{plugin}",
+            account.namespace(),
+            account.name()
+        )),
         namespace,
         labels: Some(labels.into()),
         ..ObjectMeta::default()
     }
 }
 
-fn pair(metadata: ObjectMeta, rules: Vec<PolicyRule>, account: &HostAccount) -> [RbacObject; 2] {
+fn pair(metadata: ObjectMeta, rules: Vec<PolicyRule>, account: &ServiceAccount) -> [RbacObject; 2] {
     let role_ref = |kind: &str| RoleRef {
         api_group: Some(GROUP.to_owned()),
         kind: kind.to_owned(),
@@ -101,8 +150,8 @@ fn pair(metadata: ObjectMeta, rules: Vec<PolicyRule>, account: &HostAccount) -> 
     };
     let subjects = Some(vec![Subject {
         kind: "ServiceAccount".to_owned(),
-        name: account.name.clone(),
-        namespace: Some(account.namespace.clone()),
+        name: account.name().to_owned(),
+        namespace: Some(account.namespace().to_owned()),
         ..Subject::default()
     }]);
     if metadata.namespace.is_some() {
@@ -169,13 +218,11 @@ mod tests {
             verbs: vec!["get".into()],
             ..PolicyRule::default()
         };
-        let account = HostAccount {
-            namespace: "windlass-system".into(),
-            name: "windlass".into(),
-        };
+        let account = ServiceAccount::new("windlass-system", "windlass").unwrap();
         let powers = BTreeMap::from([(place.clone(), vec!["pods: they run".to_owned()])]);
         let rules = BTreeMap::from([(place, vec![rule])]);
-        roles("greeter", "plugins/greeter.yaml", rules, &powers, &account)
+        let of = ("greeter", "plugins/greeter.yaml");
+        roles(of, rules, &powers, RolesFor::Host(&account))
     }
 
     #[test]

@@ -16,16 +16,20 @@
 //! A wildcard in `resources` is printed as a list where it would cover Secrets, or what no plugin gets: see
 //! [`wildcard`].
 
+mod account;
 mod wildcard;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use windlass_egress::{Credentials, ObjectName, Rules};
+use windlass_egress::{Credentials, ObjectName, Rules as HttpRules};
+
+pub use account::Impersonation;
+pub(super) use account::shared_out;
 
 use super::primary::GrantedPrimary;
 use crate::definitions::{Carried, GROUP, PLURAL};
-use crate::grants::{Grant, Grants, Namespaces, Scope, VERBS};
+use crate::grants::{BIND, Grant, Grants, Namespaces, Scope, VERBS};
 use crate::manifest::DefinitionPolicy;
 
 /// Where rules hold: a ClusterRole, or a Role.
@@ -37,21 +41,68 @@ pub(super) enum RoleScope {
     Namespace(String),
 }
 
-/// The rules that `grants` need, by place. A place has at least one.
-pub(super) fn rules(
-    grants: &Grants,
-    primaries: &[GrantedPrimary],
-) -> BTreeMap<RoleScope, Vec<PolicyRule>> {
+/// Rules, by place. A place has at least one.
+pub(super) type Rules = BTreeMap<RoleScope, Vec<PolicyRule>>;
+
+/// What a plugin needs, as its document and its component say.
+#[derive(Clone, Copy)]
+pub(super) struct PluginNeeds<'a> {
+    pub(super) grants: &'a Grants,
+    pub(super) http: &'a HttpRules,
+    pub(super) primaries: &'a [GrantedPrimary],
+    pub(super) crds: DefinitionPolicy,
+    pub(super) carried: &'a [Carried],
+}
+
+/// The rules of a host for a plugin that acts as the host.
+pub(super) fn of_host(needs: &PluginNeeds<'_>) -> Rules {
+    let mut places = of_plugin(needs);
+    add_host(&mut places, needs);
+    tidy(places)
+}
+
+/// What a plugin causes.
+fn of_plugin(needs: &PluginNeeds<'_>) -> Rules {
+    let mut places = of_grants(needs.grants, needs.primaries);
+    add_sources(&mut places, needs.http, needs.primaries);
+    add_definitions(&mut places, needs.crds, needs.carried);
+    places
+}
+
+/// Adds what a host does as itself for a plugin.
+fn add_host(places: &mut Rules, needs: &PluginNeeds<'_>) {
+    for place in seen(needs.grants, needs.primaries) {
+        places.entry(place).or_default().extend(of_events());
+    }
+    if !needs.carried.is_empty() && needs.crds != DefinitionPolicy::Ignore {
+        // The Events of what has no namespace are in this one.
+        let events = RoleScope::Namespace("default".into());
+        places.entry(events).or_default().extend(of_events());
+    }
+    if needs.http.allow.iter().any(|allowed| allowed.allow_private) {
+        add_servers(places);
+    }
+}
+
+/// Where there are objects that Events are about.
+fn seen(grants: &Grants, primaries: &[GrantedPrimary]) -> Vec<RoleScope> {
     let scope = scope(primaries);
-    let mut places: BTreeMap<RoleScope, Vec<PolicyRule>> = BTreeMap::new();
-    let mut seen: Vec<RoleScope> = of_scope(&scope);
+    let mut seen = of_scope(&scope);
+    for grant in grants.iter().filter(|grant| holds(grant, "get")) {
+        seen.extend(of_namespaces(&grant.namespaces, &scope));
+    }
+    seen
+}
+
+/// The rules that `grants` need.
+fn of_grants(grants: &Grants, primaries: &[GrantedPrimary]) -> Rules {
+    let scope = scope(primaries);
+    let known = wildcard::groups(grants, primaries);
+    let mut places = Rules::new();
     for grant in grants.iter() {
-        let of_grant = of_grant(grant, &wildcard::groups(grants, primaries));
         for place in of_namespaces(&grant.namespaces, &scope) {
-            if holds(grant, "get") {
-                seen.push(place.clone());
-            }
-            places.entry(place).or_default().extend(of_grant.clone());
+            let held = places.entry(place).or_default();
+            held.extend(of_grant(grant, &known));
         }
     }
     let creates = grants.iter().any(|grant| holds(grant, "create"));
@@ -62,10 +113,7 @@ pub(super) fn rules(
             places.entry(place).or_default().push(rule);
         }
     }
-    for place in seen {
-        places.entry(place).or_default().extend(of_events());
-    }
-    tidy(places)
+    places
 }
 
 /// The rules that one grant needs, wherever it holds; `known` are the groups that a wildcard stands for.
@@ -93,7 +141,11 @@ fn of_resources(grant: &Grant, groups: &[&str], resources: &[&str]) -> Vec<Polic
         "watch" | "deletecollection" => names.is_empty() && holds(grant, verb),
         verb => holds(grant, verb),
     };
-    let verbs: Vec<&str> = VERBS.into_iter().filter(|verb| may(verb)).collect();
+    let mut verbs: Vec<&str> = VERBS.into_iter().filter(|verb| may(verb)).collect();
+    // No wildcard stands for it.
+    if grant.verbs.iter().any(|verb| verb == BIND) {
+        verbs.push(BIND);
+    }
     let mut rules = vec![rule(groups, resources, &names, &verbs)];
     if !names.is_empty() && holds(grant, "watch") {
         rules.push(rule(groups, resources, &[], &["list", "watch"]));
@@ -134,13 +186,9 @@ fn rule(groups: &[&str], resources: &[&str], names: &[&str], verbs: &[&str]) -> 
     }
 }
 
-/// Adds what the host reads for HTTP requests: the Secrets and ConfigMaps that the document names, and Secrets that the
-/// plugin chooses.
-pub(super) fn add_sources(
-    places: &mut BTreeMap<RoleScope, Vec<PolicyRule>>,
-    http: &Rules,
-    primaries: &[GrantedPrimary],
-) {
+/// Adds what is read for HTTP requests: the Secrets and ConfigMaps that the document names, and Secrets that the plugin
+/// chooses.
+fn add_sources(places: &mut Rules, http: &HttpRules, primaries: &[GrantedPrimary]) {
     let home = of_scope(&scope(primaries));
     let mut add = |resource: &str, name: Option<&ObjectName>| {
         let names: Vec<&str> = name.iter().map(|name| &*name.name).collect();
@@ -166,13 +214,10 @@ pub(super) fn add_sources(
             add("secrets", None);
         }
     }
-    if http.allow.iter().any(|allowed| allowed.allow_private) {
-        add_servers(places);
-    }
 }
 
 /// What tells the host the addresses of the API server, which no rule opens.
-fn add_servers(places: &mut BTreeMap<RoleScope, Vec<PolicyRule>>) {
+fn add_servers(places: &mut Rules) {
     let held = places.entry(RoleScope::Namespace("default".to_owned()));
     let held = held.or_default();
     for rule in [
@@ -185,20 +230,16 @@ fn add_servers(places: &mut BTreeMap<RoleScope, Vec<PolicyRule>>) {
     }
 }
 
-/// Adds what the host needs for the definitions that the plugin carries: it reads them, tells of them by Events, and may
-/// install them if the document says so. RBAC cannot restrict `create` to names.
-pub(super) fn add_definitions(
-    places: &mut BTreeMap<RoleScope, Vec<PolicyRule>>,
-    policy: DefinitionPolicy,
-    carried: &[Carried],
-) {
-    if carried.is_empty() || policy == DefinitionPolicy::Ignore {
+/// Adds what the definitions that the plugin carries take: they are read, and installed if the document says so. RBAC
+/// cannot restrict `create` to names.
+fn add_definitions(places: &mut Rules, policy: DefinitionPolicy, carried: &[Carried]) {
+    if carried.is_empty() {
         return;
     }
     let names: Vec<&str> = carried.iter().map(|it| &*it.name).collect();
     let of_definitions = |names: &[&str], verbs: &[&str]| rule(&[GROUP], &[PLURAL], names, verbs);
     let rules = match policy {
-        DefinitionPolicy::Ignore => Vec::new(),
+        DefinitionPolicy::Ignore => return,
         DefinitionPolicy::Check => vec![of_definitions(&names, &["get"])],
         DefinitionPolicy::Install => vec![
             of_definitions(&names, &["get", "patch"]),
@@ -209,11 +250,6 @@ pub(super) fn add_definitions(
         .entry(RoleScope::Everywhere)
         .or_default()
         .extend(rules);
-    // The Events of what has no namespace are in this one.
-    let events = RoleScope::Namespace("default".into());
-    let held = places.entry(events).or_default();
-    held.extend(of_events());
-    *places = tidy(std::mem::take(places));
 }
 
 /// What the host needs to publish Events.
@@ -267,7 +303,7 @@ pub(super) fn powers(
 }
 
 /// Leaves out what another rule of the same place covers, or one that holds everywhere.
-fn tidy(places: BTreeMap<RoleScope, Vec<PolicyRule>>) -> BTreeMap<RoleScope, Vec<PolicyRule>> {
+fn tidy(places: Rules) -> Rules {
     let everywhere = places
         .get(&RoleScope::Everywhere)
         .cloned()

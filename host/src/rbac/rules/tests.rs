@@ -1,6 +1,7 @@
 //! Each row: grants, where the primary is watched, and the rules that come of it.
 
 use super::*;
+use crate::api::ServiceAccount;
 
 const PRIMARY: &str = "{ apiGroups: [x.dev], resources: [things, things/status], verbs: [get, list, watch, patch], namespaces: all }";
 
@@ -22,7 +23,19 @@ fn printed(grants: &str, scope: Scope) -> Vec<String> {
         plural: "things".into(),
         scope,
     };
-    lines(&rules(&grants, &[primary]))
+    lines(&of_host(&needs(&grants, &[primary])))
+}
+
+/// What a plugin needs with these grants alone.
+fn needs<'a>(grants: &'a Grants, primaries: &'a [GrantedPrimary]) -> PluginNeeds<'a> {
+    const NO_HTTP: &HttpRules = &HttpRules { allow: Vec::new() };
+    PluginNeeds {
+        grants,
+        http: NO_HTTP,
+        primaries,
+        crds: DefinitionPolicy::Ignore,
+        carried: &[],
+    }
 }
 
 fn lines(places: &BTreeMap<RoleScope, Vec<PolicyRule>>) -> Vec<String> {
@@ -327,14 +340,21 @@ fn what_the_host_reads_for_http_requests_is_read_by_name_where_it_is() {
         "credentials": "same-namespace",
         "inject": [{ "header": "X-Key", "value": "{key}" }],
     }] });
-    let http = Rules::read(&http).unwrap();
+    let http = HttpRules::read(&http).unwrap();
     let primary = GrantedPrimary {
         group: "x.dev".into(),
         plural: "things".into(),
         scope: only(&["a"]),
     };
-    let mut places = BTreeMap::new();
-    add_sources(&mut places, &http, &[primary]);
+    let (grants, primaries) = (Grants::default(), [primary]);
+    let needs = PluginNeeds {
+        http: &http,
+        ..needs(&grants, &primaries)
+    };
+    let mut places = of_host(&needs);
+    for rules in places.values_mut() {
+        rules.retain(|rule| *rule.resources.as_ref().unwrap() != ["events"]);
+    }
     let line = |(place, rules): (&RoleScope, &Vec<PolicyRule>)| {
         let rules = rules.iter().map(|rule| {
             let names = rule.resource_names.clone().unwrap_or_default().join(",");
@@ -344,7 +364,8 @@ fn what_the_host_reads_for_http_requests_is_read_by_name_where_it_is() {
     };
     let lines: Vec<String> = places.iter().map(line).collect();
     let want = [
-        "Namespace(\"a\"): secrets [api]; secrets []",
+        // All of them, and so that one.
+        "Namespace(\"a\"): secrets []",
         "Namespace(\"default\"): services [kubernetes]; endpointslices []",
         "Namespace(\"trust\"): configmaps [ca]",
     ];
@@ -379,8 +400,68 @@ fn rights_on_definitions_follow_what_the_document_says_about_them() {
         (Install, &[], Vec::new()),
     ];
     for (policy, carried, want) in rows {
-        let mut places = BTreeMap::new();
-        add_definitions(&mut places, policy, carried);
-        assert_eq!(lines(&places), want, "{policy}");
+        let grants = Grants::default();
+        let needs = PluginNeeds {
+            crds: policy,
+            carried,
+            ..needs(&grants, &[])
+        };
+        assert_eq!(lines(&of_host(&needs)), want, "{policy}");
     }
+}
+
+#[test]
+fn the_rules_of_a_plugin_with_an_account_are_shared_out() {
+    let grants = format!(
+        "[{PRIMARY}, {{ apiGroups: [''], resources: [configmaps], verbs: [get, list, watch, create, patch, delete] }},
+          {{ apiGroups: [''], resources: [secrets], resourceNames: [key], verbs: [get], namespaces: [vault] }}]"
+    );
+    let grants: Vec<Grant> = serde_saphyr::from_str(&grants).unwrap();
+    let grants = grants.into_iter().map(Grant::acknowledged);
+    let grants = Grants::new(grants.collect()).unwrap();
+    let primaries = [GrantedPrimary {
+        group: "x.dev".into(),
+        plural: "things".into(),
+        scope: everywhere(),
+    }];
+    let account = ServiceAccount::new("apps", "greeter").unwrap();
+    let needs = needs(&grants, &primaries);
+    let shared = |how| shared_out(&needs, &account, how);
+    let legacy = shared(Impersonation::Legacy);
+    let of_account = [
+        "*: get list watch patch on things,things/status of x.dev",
+        "*: get list watch create patch delete on configmaps of ",
+        "*: update on things/finalizers of x.dev",
+        "vault: get on secrets of  [key]",
+    ];
+    assert_eq!(lines(&legacy.account), of_account);
+    let of_stores = [
+        "*: list watch on things of x.dev",
+        "*: list watch on configmaps of ",
+        "*: create patch on events of events.k8s.io",
+        "*: patch on events of ",
+        "*: create on subjectaccessreviews of authorization.k8s.io",
+    ];
+    let acts = ["apps: impersonate on serviceaccounts of  [greeter]"];
+    assert_eq!(lines(&legacy.host), [&of_stores[..], &acts].concat());
+    let constrained = shared(Impersonation::Constrained);
+    assert_eq!(lines(&constrained.account), of_account);
+    let acts =
+        "apps: impersonate:serviceaccount on serviceaccounts of authentication.k8s.io [greeter]";
+    let host = lines(&constrained.host);
+    assert!(host.iter().any(|line| line == acts), "{host:#?}");
+    for line in of_account {
+        let (place, rest) = line.split_once(": ").unwrap();
+        let (verbs, on) = rest.split_once(" on ").unwrap();
+        let verbs = verbs
+            .split(' ')
+            .map(|verb| format!("impersonate-on:serviceaccount:{verb}"));
+        let want = format!("{place}: {} on {on}", verbs.collect::<Vec<_>>().join(" "));
+        assert!(host.contains(&want), "{want}\n{host:#?}");
+    }
+    assert_eq!(
+        host.len(),
+        of_stores.len() + of_account.len() + 1,
+        "{host:#?}"
+    );
 }
