@@ -95,13 +95,25 @@ impl Api {
         }
     }
 
+    /// The same, over a connection that itself names somebody else in each request.
+    #[must_use]
+    pub fn acting_as_other(self) -> Self {
+        let identity = Identity::Other;
+        Self { identity, ..self }
+    }
+
     /// The same, but every request is made as `account`.
     #[must_use]
     pub fn acting_as(&self, account: &ServiceAccount) -> Self {
         Self {
-            identity: Identity::Account(account.clone()),
+            identity: self.identity.acting_as(account),
             ..self.clone()
         }
+    }
+
+    /// Why no request can be made as the account that it acts as.
+    pub fn problem(&self) -> Option<String> {
+        self.identity.problem()
     }
 
     /// Opens a watch, with lines of at most `longest` bytes.

@@ -71,7 +71,10 @@ pub async fn connect(cluster: &ClusterFlags, seams: &Seams) -> anyhow::Result<(A
         .namespace
         .clone()
         .unwrap_or_else(|| config.default_namespace.clone());
-    let api = Api::new(client, seams.clone());
+    let mut api = Api::new(client, seams.clone());
+    if credentials::acts_as_other(&config.auth_info) {
+        api = api.acting_as_other();
+    }
     api.requests().go_to(address(server));
     match api.send(Request::get("/apis".to_owned())).await {
         Ok(_) => Ok((api, namespace)),
@@ -94,7 +97,7 @@ fn unanswered(error: &ApiError, server: &str, source: &str) -> anyhow::Error {
         | ApiError::Garbled(_)
         | ApiError::TooLarge
         | ApiError::NoRoom(_)
-        | ApiError::Nobody(_) => anyhow!(
+        | ApiError::NotAsAccount(_) => anyhow!(
             "what answers at {server} of {source} is not a healthy API server: is the address right? ({cause})"
         ),
         ApiError::Unreachable(_) => anyhow!(

@@ -43,9 +43,9 @@ pub enum ApiError {
     /// An answer, but not Kubernetes'. A write may have been carried out.
     #[error("the API server's answer is not Kubernetes': {0}")]
     Garbled(String),
-    /// The request was not sent: it was to be made as this user, which is no service account.
-    #[error("not sent: {0:?} is not the user of a service account")]
-    Nobody(String),
+    /// The request was not sent: it cannot be made as the service account that it was to be made as.
+    #[error("not sent: {0}")]
+    NotAsAccount(String),
 }
 
 /// Who refused a request.
@@ -129,7 +129,7 @@ impl ApiError {
             | Self::Garbled(_)
             | Self::TooLarge
             | Self::NoRoom(_)
-            | Self::Nobody(_) => None,
+            | Self::NotAsAccount(_) => None,
         }
     }
 
@@ -186,7 +186,7 @@ impl ApiError {
                 retry_after.is_some() || reasons.contains(&reason.as_str())
             }
             Self::NotLeader | Self::Unreachable(_) | Self::Garbled(_) => true,
-            Self::Status { .. } | Self::TooLarge | Self::NoRoom(_) | Self::Nobody(_) => false,
+            Self::Status { .. } | Self::TooLarge | Self::NoRoom(_) | Self::NotAsAccount(_) => false,
         }
     }
 
@@ -209,7 +209,7 @@ impl ApiError {
             | Self::Garbled(_)
             | Self::TooLarge
             | Self::NoRoom(_)
-            | Self::Nobody(_) => None,
+            | Self::NotAsAccount(_) => None,
         }
     }
 
@@ -222,7 +222,7 @@ impl ApiError {
             | Self::Garbled(_)
             | Self::TooLarge
             | Self::NoRoom(_)
-            | Self::Nobody(_) => None,
+            | Self::NotAsAccount(_) => None,
         }
     }
 }

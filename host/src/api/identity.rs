@@ -99,23 +99,51 @@ pub(super) enum Identity {
     /// Whoever the connection is authenticated as.
     #[default]
     Own,
+    /// Somebody else whom the connection itself names in each request, with groups and more.
+    Other,
     /// A service account, which the host impersonates.
     Account(ServiceAccount),
+    /// A service account, over a connection that names somebody else: what it adds would go with the account's name.
+    Both(ServiceAccount),
 }
 
 impl Identity {
+    /// The same connection, but each request is made as `account`.
+    pub(super) fn acting_as(&self, account: &ServiceAccount) -> Self {
+        let account = account.clone();
+        match self {
+            Self::Own | Self::Account(_) => Self::Account(account),
+            Self::Other | Self::Both(_) => Self::Both(account),
+        }
+    }
+
+    /// Why nothing can be sent.
+    pub(super) fn problem(&self) -> Option<String> {
+        match self {
+            Self::Own | Self::Other => None,
+            Self::Account(account) if is_user(&account.user()) => None,
+            Self::Account(account) => {
+                let user = account.user();
+                Some(format!("{user:?} is not the user of a service account"))
+            }
+            Self::Both(account) => Some(format!(
+                "the kubeconfig of the host acts as somebody else (as, as-uid, as-groups or as-user-extra), and nobody can act as {account} too: give the host credentials of its own"
+            )),
+        }
+    }
+
     /// Adds to a request who it is made as. The API server itself adds the groups of a service account.
     ///
     /// # Errors
-    /// The name is empty, or is not one of a service account: nothing may be sent then.
+    /// It cannot be made as that account alone: nothing may be sent then.
     pub(super) fn add_to(&self, request: Builder) -> Result<Builder, ApiError> {
-        match self {
-            Self::Own => Ok(request),
-            Self::Account(account) if is_user(&account.user()) => {
-                Ok(request.header(USER, account.user()))
-            }
-            Self::Account(account) => Err(ApiError::Nobody(account.user())),
+        if let Some(problem) = self.problem() {
+            return Err(ApiError::NotAsAccount(problem));
         }
+        Ok(match self {
+            Self::Own | Self::Other => request,
+            Self::Account(account) | Self::Both(account) => request.header(USER, account.user()),
+        })
     }
 }
 
@@ -181,9 +209,21 @@ mod tests {
             };
             let sent = headers(&Identity::Account(account));
             assert!(
-                matches!(sent, Err(ApiError::Nobody(_))),
+                matches!(sent, Err(ApiError::NotAsAccount(_))),
                 "{namespace:?} {name:?}"
             );
         }
+    }
+
+    #[test]
+    fn nothing_is_sent_as_an_account_with_what_the_connection_adds_for_another() {
+        let account = ServiceAccount::new("apps", "greeter").unwrap();
+        assert!(headers(&Identity::Other).unwrap().is_empty());
+        let both = Identity::Other.acting_as(&account);
+        assert_eq!(both.acting_as(&account), both);
+        let sent = headers(&both).unwrap_err().to_string();
+        assert!(sent.contains("acts as somebody else"), "{sent}");
+        let alone = Identity::Own.acting_as(&account);
+        assert_eq!(alone.problem(), None);
     }
 }

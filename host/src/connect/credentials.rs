@@ -66,6 +66,14 @@ pub(super) async fn take(
     }
 }
 
+/// Whether the user acts as somebody else, or with groups that are not its own.
+pub(super) fn acts_as_other(user: &AuthInfo) -> bool {
+    user.impersonate.is_some()
+        || user.impersonate_uid.is_some()
+        || user.impersonate_groups.is_some()
+        || user.impersonate_user_extra.is_some()
+}
+
 /// Whether headers can have whom the user acts as.
 fn can_be_sent(user: &AuthInfo) -> bool {
     let alone = user.impersonate.iter().chain(&user.impersonate_uid);

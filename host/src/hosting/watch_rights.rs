@@ -67,6 +67,11 @@ impl Host {
         let document = &version.candidate.document;
         let account = document.service_account.as_ref()?;
         let api = self.api_for(document);
+        if let Some(problem) = api.problem() {
+            return Some(format!(
+                "waiting: it cannot act as its service account: {problem}"
+            ));
+        }
         let (mut denied, mut unknown) = (Vec::new(), None);
         for primary in primaries {
             let resource = &primary.resource;

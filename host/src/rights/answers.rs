@@ -157,6 +157,7 @@ impl Answers {
 mod tests {
     use super::*;
     use crate::api::Resource;
+    use crate::seams::Clock;
 
     fn right(namespace: &str) -> Right {
         let resource = Resource {
@@ -175,7 +176,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_counts_for_a_while_and_the_last_one_longer_if_there_is_none() {
-        let start = tokio::time::Instant::now();
+        let start = Clock::system().now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         let why = || "away".to_owned();
         let (yes, no, none) = (Ok(true), Ok(false), Err(why()));
@@ -231,7 +232,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn rights_are_those_of_one_account_in_one_place() {
-        let now = tokio::time::Instant::now();
+        let now = Clock::system().now();
         let (account, right) = (account(), right("a"));
         let mut answers = Answers::default();
         answers.answered(&account, &right, Ok(true), now);
@@ -243,7 +244,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn not_more_than_so_many_are_known_and_those_that_were_wanted_last_stay() {
-        let start = tokio::time::Instant::now();
+        let start = Clock::system().now();
         let account = account();
         let mut answers = Answers::default();
         answers.answered(&account, &right("kept"), Ok(true), start);

@@ -87,13 +87,15 @@ async fn a_right_that_is_given_or_taken_is_known_after_a_while() {
     assert_eq!(rights.has(&account, &right).await, Verdict::Denied);
     give(&api).await;
     assert_eq!(rights.has(&account, &right).await, Verdict::Denied);
-    tokio::time::sleep(answers::NO).await;
+    Clock::system().sleep(answers::NO).await;
     assert_eq!(rights.known(&account, &right), None);
     assert_eq!(rights.has(&account, &right).await, Verdict::Allowed);
     take(&api).await;
-    tokio::time::sleep(answers::YES - Duration::from_secs(1)).await;
+    Clock::system()
+        .sleep(answers::YES - Duration::from_secs(1))
+        .await;
     assert_eq!(rights.has(&account, &right).await, Verdict::Allowed);
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    Clock::system().sleep(Duration::from_secs(1)).await;
     assert_eq!(rights.has(&account, &right).await, Verdict::Denied);
 }
 

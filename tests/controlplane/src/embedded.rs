@@ -212,6 +212,8 @@ fn described(head: &Parts, body: &Bytes, received: MicroTime) -> AuditEvent {
     let watches = Query::parse(head.uri.query().unwrap_or_default()).truth("watch");
     let user = head.extensions.get::<User>().cloned().unwrap_or_default();
     let agent = head.headers.get(hyper::header::USER_AGENT);
+    let acts_as = head.headers.get("impersonate-user");
+    let acts_as = acts_as.and_then(|name| name.to_str().ok());
     let method = head.method.as_str().to_lowercase();
     let (verb, object_ref) = match Route::parse(head.uri.path()) {
         Route::Other(_) => (method, None),
@@ -242,7 +244,10 @@ fn described(head: &Parts, body: &Bytes, received: MicroTime) -> AuditEvent {
             username: user.name,
             groups: user.groups,
         },
-        impersonated_user: None,
+        impersonated_user: acts_as.map(|name| AuditUser {
+            username: name.to_owned(),
+            groups: Vec::new(),
+        }),
         user_agent: agent.and_then(|agent| Some(agent.to_str().ok()?.to_owned())),
         object_ref,
         response_status: None,

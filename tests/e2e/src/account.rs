@@ -134,7 +134,7 @@ pub fn documents(text: &str) -> Result<Vec<Value>> {
     Ok(documents)
 }
 
-/// Applies `objects`, and waits until the API server allows the account in `namespace` what their
+/// Applies `objects`, and waits until the API server allows the account in `namespace`, and those of plugins, what their
 /// roles say: it learns of them by watches of its own.
 async fn apply(objects: &[Value], namespace: &str) -> Result<()> {
     control_plane()?.apply(objects).await?;
@@ -160,8 +160,8 @@ async fn apply(objects: &[Value], namespace: &str) -> Result<()> {
     Ok(())
 }
 
-/// Asks whether the account in `namespace` has what the first rule of `role` says; `None` if it is not
-/// a role.
+/// Asks whether who gets `role` has what its first rule says: the account in `namespace`, or that of a plugin. `None` if it
+/// is not a role.
 fn review(role: &Value, namespace: &str) -> Option<SubjectAccessReview> {
     let first = |field: &str| {
         let list = role.pointer(&format!("/rules/0/{field}"))?;
@@ -172,7 +172,14 @@ fn review(role: &Value, namespace: &str) -> Option<SubjectAccessReview> {
         Some((resource, subresource)) => (resource.to_owned(), Some(subresource.to_owned())),
         None => (resource, None),
     };
-    let place = role.pointer("/metadata/namespace").and_then(Value::as_str);
+    let text = |pointer: &str| role.pointer(pointer).and_then(Value::as_str);
+    let place = text("/metadata/namespace");
+    // `windlass rbac` names a role by who gets it: NAMESPACE:SERVICEACCOUNT:PLUGIN.
+    let name: Vec<&str> = text("/metadata/name")?.split(':').collect();
+    let user = match *name {
+        [home, account, _] => format!("system:serviceaccount:{home}:{account}"),
+        _ => user(namespace),
+    };
     let attributes = ResourceAttributes {
         group: first("apiGroups"),
         resource: Some(resource),
@@ -184,7 +191,7 @@ fn review(role: &Value, namespace: &str) -> Option<SubjectAccessReview> {
     };
     Some(SubjectAccessReview {
         spec: SubjectAccessReviewSpec {
-            user: Some(user(namespace)),
+            user: Some(user),
             resource_attributes: Some(attributes),
             ..SubjectAccessReviewSpec::default()
         },

@@ -152,12 +152,26 @@ impl Plugins {
     /// # Errors
     /// It has no document.
     pub fn limits(self, name: &str, limits: &Value) -> Result<Self> {
+        self.field(name, "limits", limits)
+    }
+
+    /// Has the plugin `name`, whose document is there already, act as the service account `account` of `namespace`.
+    ///
+    /// # Errors
+    /// It has no document.
+    pub fn acting_as(self, name: &str, namespace: &str, account: &str) -> Result<Self> {
+        let account = json!({ "namespace": namespace, "name": account });
+        self.field(name, "serviceAccount", &account)
+    }
+
+    /// Sets a field of a document's spec.
+    fn field(self, name: &str, field: &str, value: &Value) -> Result<Self> {
         let file = format!("{name}.yaml");
         let text = fs::read_to_string(self.folder().join(&file))?;
         let mut document: Value = serde_json::from_str(&text)?;
         let spec = document.get_mut("spec").and_then(Value::as_object_mut);
         let spec = spec.context("a document has a spec")?;
-        spec.insert("limits".into(), limits.clone());
+        spec.insert(field.into(), value.clone());
         self.file(&file, document.to_string())
     }
 

@@ -185,3 +185,17 @@ async fn a_plugin_is_asked_again_when_the_server_refuses_its_token() {
     }
     assert_eq!(*server.0.lock(), ["Bearer t1", "Bearer t2"]);
 }
+
+#[test]
+fn who_acts_as_somebody_else_is_known() {
+    let rows = [
+        ("{ token: abc }", false),
+        ("{ token: abc, as: ada }", true),
+        ("{ token: abc, as-uid: '1' }", true),
+        ("{ token: abc, as-groups: ['system:masters'] }", true),
+        ("{ token: abc, as-user-extra: { a: [b] } }", true),
+    ];
+    for (written, want) in rows {
+        assert_eq!(acts_as_other(&user(written)), want, "{written}");
+    }
+}

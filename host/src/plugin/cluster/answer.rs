@@ -20,7 +20,7 @@ pub(super) fn error(error: &ApiError) -> Error {
             return Error::other("the answer is too large: narrow it by selector or limit");
         }
         ApiError::NoRoom(exceeded) => return Error::other(exceeded.to_string()),
-        ApiError::Nobody(_) => return Error::denied(error.to_string()),
+        ApiError::NotAsAccount(_) => return Error::denied(error.to_string()),
         ApiError::Status {
             code,
             reason,

@@ -151,10 +151,10 @@ async fn reads_are_denied_a_while_after_the_right_is_gone_and_allowed_when_it_is
     };
     is(reads(&world).await, true);
     may(&world, &[]).await;
-    tokio::time::sleep(WHILE).await;
+    world.cluster.api.clock().sleep(WHILE).await;
     is(reads(&world).await, false);
     may(&world, &all).await;
-    tokio::time::sleep(WHILE).await;
+    world.cluster.api.clock().sleep(WHILE).await;
     is(reads(&world).await, true);
 }
 
@@ -210,7 +210,7 @@ async fn an_apply_that_changes_nothing_tells_nothing_to_an_account_that_may_not_
     apply(&world).await.unwrap();
     assert_eq!(world.writes().len(), 1, "the second one is not sent");
     may(&world, &["get"]).await;
-    tokio::time::sleep(WHILE).await;
+    world.cluster.api.clock().sleep(WHILE).await;
     let refused = apply(&world).await.unwrap_err();
     assert!(
         matches!(&refused, Error::Denied(it) if it.message == denied("patch")),
