@@ -96,7 +96,7 @@ impl fmt::Display for ServiceAccount {
 /// Who requests are made as.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Identity {
-    /// Whoever the connection is authenticated as.
+    /// The user that the connection is authenticated as.
     #[default]
     Own,
     /// Somebody else whom the connection itself names in each request, with groups and more.

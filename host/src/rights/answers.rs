@@ -12,7 +12,7 @@ use crate::api::ServiceAccount;
 
 /// So long a yes counts: after that the account may have lost the right.
 pub(super) const YES: Duration = Duration::from_secs(60);
-/// So long a no counts: whoever gives the right waits for it.
+/// So long a no counts: the person who gives the right waits for it.
 pub(super) const NO: Duration = Duration::from_secs(10);
 /// So long a yes counts at most, if there is no other answer.
 pub(super) const KEPT: Duration = Duration::from_secs(300);

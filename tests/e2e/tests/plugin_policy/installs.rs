@@ -123,7 +123,7 @@ async fn an_account_without_a_name_is_no_account_not_even_for_who_may_act_as_all
     }
     accounts.push(json!({ "namespace": "a.b", "name": DEPLOYER }));
     accounts.push(json!({ "namespace": "a".repeat(64), "name": DEPLOYER }));
-    // The definition refuses a name that is absent, empty or too long, whoever asks; the policy any other.
+    // The definition refuses a name that is absent, empty or too long, also of an administrator; the policy any other.
     let is_of_length = |account: &Value, field: &str, most: usize| {
         let text = account[field].as_str().unwrap_or_default();
         (1..=most).contains(&text.len())
