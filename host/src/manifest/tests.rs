@@ -148,7 +148,10 @@ fn a_service_account_has_a_namespace_and_a_name() {
         ("greeter", "plugins/greeter.yaml:6:19: expected a mapping"),
         ("{ name: greeter }", "missing field `namespace`"),
         ("{ namespace: apps }", "missing field `name`"),
-        ("{ namespace: apps, names: greeter }", "did you mean `name`?"),
+        (
+            "{ namespace: apps, names: greeter }",
+            "did you mean `name`?",
+        ),
         (
             "{ namespace: '', name: greeter }",
             "plugins/greeter.yaml:6:32: plugin greeter: spec.serviceAccount.namespace: is empty: it must be the name of a namespace",

@@ -73,7 +73,9 @@ impl Stage {
 
 /// Takes `verb` on `resource` out of all rules.
 fn take(role: &mut Value, verb: &str, resource: &str) {
-    for rule in role["rules"].as_array_mut().into_iter().flatten() {
+    // A binding has none.
+    let rules = role.get_mut("rules").and_then(Value::as_array_mut);
+    for rule in rules.into_iter().flatten() {
         let names = rule["resources"].as_array();
         if names.is_some_and(|names| names.contains(&json!(resource)))
             && let Some(verbs) = rule["verbs"].as_array_mut()

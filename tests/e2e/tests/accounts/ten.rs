@@ -77,7 +77,7 @@ async fn no_plugin_does_more_than_its_account_may_and_the_host_writes_nothing_fo
         .iter_mut()
         .filter(|role| role["metadata"]["name"] == *of_evil)
     {
-        if let Some(rules) = role["rules"].as_array_mut() {
+        if let Some(rules) = role.get_mut("rules").and_then(Value::as_array_mut) {
             rules.retain(|rule| rule["resources"] != json!(["secrets"]));
         }
     }
