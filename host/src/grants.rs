@@ -6,6 +6,7 @@
 mod acknowledge;
 #[cfg(feature = "benchmarks")]
 pub(crate) mod benchmarks;
+mod breadth;
 mod merge;
 mod namespaces;
 mod power;
@@ -20,6 +21,7 @@ use serde::Deserialize;
 
 use crate::api::Resource;
 use crate::text;
+pub use breadth::Breadth;
 pub use merge::merged;
 pub use namespaces::Namespaces;
 pub(crate) use power::{BIND, never_by_wildcard};
@@ -185,15 +187,6 @@ impl Grants {
         })
     }
 
-    /// How widely the grants that allow `access` hold.
-    pub fn breadth(&self, access: &Access<'_>, home: Option<&str>) -> Breadth {
-        let any = |wanted: fn(&Grant) -> bool| self.allow_by(access, home, wanted);
-        Breadth {
-            everywhere: any(|grant| grant.namespaces == Namespaces::All),
-            by_name: any(|grant| !grant.resource_names.is_empty()),
-        }
-    }
-
     /// Whether the plugin may take over `access`, an object that is there: a grant covers it that says `adopt`.
     pub fn allow_adoption(&self, access: &Access<'_>, home: Option<&str>) -> bool {
         self.allow_by(access, home, |grant| grant.adopt)
@@ -287,15 +280,6 @@ impl Grants {
         });
         pairs.collect()
     }
-}
-
-/// How widely something is granted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Breadth {
-    /// In all namespaces.
-    pub everywhere: bool,
-    /// To some objects by their names.
-    pub by_name: bool,
 }
 
 /// Where something is watched.
