@@ -9,7 +9,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard};
 use windlass_controlplane::eventually;
-use windlass_e2e::{Acknowledge, Cluster, DEADLINE, Plugins, Scene, ask, variant};
+use windlass_e2e::{Acknowledge, Cluster, DEADLINE, Plugins, Scene, ask, control_plane, variant};
 
 static TURN: Mutex<()> = Mutex::const_new(());
 
@@ -151,6 +151,37 @@ async fn what_is_absent_is_installed() -> Result<()> {
         managers.any(|entry| entry["manager"] == "windlass/puppet"),
         "{made:#}"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_plugin_with_an_account_installs_as_that_account() -> Result<()> {
+    let stage = Stage::new("crds-account").await?;
+    let namespace = stage.cluster.namespace.clone();
+    let plugins = Plugins::new(&namespace)?.component("puppet", "puppet.wasm")?;
+    let document = document(&plugins, "puppet", "Install");
+    let plugins = plugins.document("puppet", &document)?;
+    let plugins = plugins.acting_as("puppet", &namespace, "puppet")?;
+    let scene = Scene::start(Cluster::existing(&namespace).await?, plugins)?;
+    stage.works(&scene, "puppet").await?;
+    let host = scene.account.user();
+    let made = eventually(DEADLINE, "the audit log has it", async || {
+        let mut audit = control_plane()?.audit()?;
+        audit.retain(|event| {
+            let about = event.object_ref.as_ref().map(|it| it.resource.as_str());
+            event.user.username == host
+                && event.verb == "create"
+                && about == Some("customresourcedefinitions")
+        });
+        Ok((!audit.is_empty()).then_some(audit))
+    })
+    .await?;
+    let account = format!("system:serviceaccount:{namespace}:puppet");
+    for event in made {
+        let acts_as = event.impersonated_user.as_ref();
+        let acts_as = acts_as.map(|user| user.username.as_str());
+        assert_eq!(acts_as, Some(&*account), "{event:#?}");
+    }
     Ok(())
 }
 
