@@ -24,6 +24,7 @@ mod record;
 mod report;
 mod retry;
 mod slowdown;
+mod tally;
 mod wake_reasons;
 mod watches;
 mod work;
@@ -38,10 +39,10 @@ pub use handle::{ControllerHandle, ControllerHandles};
 pub use object_state::{CacheState, Children, Delayed, Hold, ObjectState, QueuePosition};
 pub use once::{Answer, OncePass};
 pub use record::{Archive, PassOutcome, PrimaryKey, Record, Records};
+pub use tally::{CalledVersion, Share, Tally};
 pub use wake_reasons::WakeReasons;
 
 use futures::future::{join_all, select_all};
-use parking_lot::RwLock;
 use tokio::time::Instant;
 
 use crate::api::{Discovery, Resource};
@@ -69,6 +70,8 @@ const SPREAD: f64 = 0.1;
 pub struct ControllerParts {
     /// The plugin.
     pub plugin: Arc<Plugin>,
+    /// Where it is counted how its passes end.
+    pub tally: Arc<Tally>,
     /// The finalizer of its primaries.
     pub finalizer: String,
     /// The field managers of the operator that it replaces.
@@ -178,7 +181,10 @@ impl Prepared {
         room: Room,
     ) -> Self {
         let cancel = Cancel::default();
-        let running = Arc::new(RwLock::new(parts.plugin.clone()));
+        let running = CalledVersion {
+            plugin: parts.plugin.clone(),
+            tally: parts.tally.clone(),
+        };
         let hints = Hints::on(parts.plugin.account());
         let reconcilers = (0..).zip(primaries).zip(&watched);
         let reconcilers = reconcilers.map(|((kind, primary), (view, _))| {
@@ -189,10 +195,10 @@ impl Prepared {
             let counts = parts.meters.passes_over(name);
             let kind = (kind, primary);
             let cancel = cancel.clone();
-            Reconciler::new(running.clone(), cluster, kind, cancel, failures, counts)
+            Reconciler::new(cluster, kind, cancel, failures, counts)
         });
         let worker = Arc::new(Worker::new(
-            running.clone(),
+            (running, hints.clone()),
             reconcilers.collect(),
             queue.clone(),
             (parts.records.clone(), parts.meters.clone()),
@@ -229,11 +235,11 @@ impl Prepared {
         }
     }
 
-    /// Calls `plugin` instead, which must want what the one before it wanted.
-    pub fn swap(&mut self, plugin: Arc<Plugin>) {
-        self.room = plugin.make_room();
-        self.worker.replace(plugin.clone());
-        self.plugin = plugin;
+    /// Calls `version` instead, which must want what the one before it wanted.
+    pub fn swap(&mut self, version: CalledVersion) {
+        self.room = version.plugin.make_room();
+        self.plugin = version.plugin.clone();
+        self.worker.replace(version);
     }
 
     /// Waits until everything that the plugin watches has been seen as the server had it at `wanted`: whatever
@@ -253,8 +259,8 @@ impl Prepared {
         primaries(&self.kinds)
     }
 
-    /// Begins to make passes.
-    pub fn start(self) -> Controller {
+    /// Begins to make passes; no more than `trial` at first, if the version is on trial.
+    pub fn start(self, trial: Option<usize>) -> Controller {
         let Self {
             plugin,
             worker,
@@ -270,6 +276,7 @@ impl Prepared {
         worker.weigh_events(&plugin);
         drop(room);
         worker.takes_over(&plugin);
+        queue.swap(trial, || ());
         // In this order: what changes meanwhile is in the queue for that, or is in the stores.
         queue.open();
         worker.rerun_all(&WakeReason::Listed);
@@ -356,12 +363,22 @@ async fn resync_on(worker: Arc<Worker>, resync: Duration, seams: Seams) {
 }
 
 impl Controller {
-    /// Calls `plugin` from the next pass on, and runs every key again, at low priority. Calls in
-    /// flight end on the code that they began with. The plugin must want what the one before it
-    /// wanted: it gets the same informers, grants and workers.
-    pub fn swap(&self, plugin: Arc<Plugin>) {
-        plugin.take_over();
-        self.worker.swap(plugin);
+    /// Calls `version` from the next pass on, and runs every key again, at low priority; in no more than `trial` passes
+    /// at first, if it is on trial. Calls in flight end on the code that they began with. The version must want what the
+    /// one before it wanted: it gets the same informers, grants and workers.
+    pub fn swap(&self, version: CalledVersion, trial: Option<usize>) {
+        version.plugin.take_over();
+        self.worker.swap(version, trial);
+    }
+
+    /// The version that runs is on trial no more: it makes passes without bound.
+    pub fn end_trial(&self) {
+        self.queue.end_trial();
+    }
+
+    /// The version that runs has failed its trial: it begins no more passes.
+    pub fn fail_trial(&self) {
+        self.queue.fail_trial();
     }
 
     /// How many primaries wait for the plugin's `finalize` before they can go.

@@ -26,11 +26,13 @@ mod primaries;
 mod quarantine;
 mod refusal;
 mod removal;
+mod rollback;
 mod rollout;
 mod roster;
 mod runner;
 mod smoke_test;
 mod takeover;
+mod trial;
 mod version;
 mod watch_rights;
 

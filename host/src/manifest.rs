@@ -14,6 +14,7 @@ mod origin;
 #[cfg(test)]
 mod page;
 mod places;
+mod rollout;
 mod source;
 mod spec;
 mod takeover;
@@ -37,12 +38,14 @@ pub use limits::{Limits, MOST_MEMORY};
 pub use origin::Origin;
 use places::Places;
 pub use places::line_of_grant;
+pub(crate) use rollout::ROLLBACK_TO;
 pub use source::{ComponentSource, ConfigMapSource, OciSource};
 pub(crate) use takeover::belongs_to_kubernetes;
 
 use crate::api::ServiceAccount;
+use crate::digest::Digest;
 use crate::grants::Grants;
-use crate::object::finalizer_of;
+use crate::object::{PAUSED, finalizer_of};
 
 /// The only version of the document so far.
 const API_VERSION: &str = "windlass.dev/v1alpha1";
@@ -83,6 +86,10 @@ pub struct PluginDocument {
     pub deletion: DeletionPolicy,
     /// How the component is made; `windlass run` does not look at it.
     pub build: Option<Build>,
+    /// The component that runs, whatever `source` says.
+    pub rollback_to: Option<Digest>,
+    /// Whether what runs is to run on, and nothing else.
+    pub is_paused: bool,
 }
 
 impl PluginDocument {
@@ -143,7 +150,8 @@ pub fn parse(origin: &Origin, text: &str) -> Result<Vec<PluginDocument>, Manifes
         .collect()
 }
 
-/// Reads a Plugin object; answers also its text, which changes only with its name and its spec.
+/// Reads a Plugin object; answers also its text, which changes only with its name, its spec and the annotation that names
+/// another component.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -151,17 +159,34 @@ pub fn of_object(object: &Value) -> Result<(PluginDocument, String), ManifestErr
     let field = |pointer: &str| object.pointer(pointer).cloned().unwrap_or_default();
     let name = field("/metadata/name");
     let origin = Origin::Object(name.as_str().unwrap_or_default().to_owned());
+    let annotation = |name: &str| {
+        let annotations = object.pointer("/metadata/annotations");
+        annotations
+            .and_then(|annotations| annotations.get(name))
+            .cloned()
+    };
+    let metadata = match annotation(ROLLBACK_TO) {
+        Some(digest) => json!({ "name": name, "annotations": { ROLLBACK_TO: digest } }),
+        None => json!({ "name": name }),
+    };
     let document = json!({
         "apiVersion": field("/apiVersion"),
         "kind": field("/kind"),
-        "metadata": { "name": name },
+        "metadata": metadata,
         "spec": field("/spec"),
     });
     // JSON is YAML.
     let text = format!("{document:#}");
     let document = parse(&origin, &text)?.pop();
     let document = document.ok_or_else(|| ManifestError(format!("{origin}: is empty")))?;
-    Ok((document, text))
+    let is_paused = annotation(PAUSED).is_some_and(|value| value == "true");
+    Ok((
+        PluginDocument {
+            is_paused,
+            ..document
+        },
+        text,
+    ))
 }
 
 /// What is wrong with a field.

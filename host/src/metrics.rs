@@ -12,6 +12,7 @@ mod history;
 mod pass_metrics;
 mod plugin_metrics;
 mod process;
+mod smoke_test;
 mod stores;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ pub(crate) use plugin_metrics::Backlog;
 pub use plugin_metrics::{
     LoadStep, NotRunning, PluginMetrics, PluginStage, QueueDepth, ReconciledKind, RunningVersion,
 };
+
+pub use smoke_test::SmokeTestReport;
 
 use crate::api::Requests;
 use crate::informer::Informers;

@@ -32,6 +32,7 @@ use std::time::Duration;
 pub use applied::Applied;
 use applied::Applies;
 use authors::Authors;
+pub(crate) use difference::differences;
 pub use difference::{Difference, Hide, ValueHash};
 pub use effect::SentWrite;
 use event_mapper::EventMapper;

@@ -213,6 +213,16 @@ impl ApiError {
         }
     }
 
+    /// Whether the server gave no answer to what was asked: it is away or too busy, or the request was not sent.
+    pub fn is_no_answer(&self) -> bool {
+        match self {
+            Self::NotLeader | Self::Unreachable(_) | Self::Garbled(_) => true,
+            Self::Status { code: 429, .. } => self.slow_down().is_some(),
+            Self::Status { code, .. } => matches!(code, 408 | 500..=599),
+            Self::TooLarge | Self::NoRoom(_) => false,
+        }
+    }
+
     /// How long to wait before the request is sent again, if the server said so.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

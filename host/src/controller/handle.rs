@@ -1,6 +1,7 @@
 //! What is known of one key, for anyone who asks.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -22,6 +23,10 @@ use crate::view::{View, WakeReason};
 
 /// So many passes over one object are shown.
 const PASSES: usize = 20;
+
+/// So many primaries are some of them, and so many are looked at to find them.
+const SOME: usize = 100;
+const LOOKED: usize = 1_000;
 
 /// So many children of one object are named.
 const CHILDREN: usize = 5;
@@ -106,12 +111,28 @@ impl ControllerHandle {
         reconciler.cluster().api.service_account()
     }
 
-    /// A view of what the plugin sees, and some primary in it that is not being deleted.
-    pub fn beside(&self) -> Option<(View, Object)> {
-        let alive = |object: &Object| !object.metadata.deleting;
-        let mut informers = self.view.informers(&self.primary).into_iter();
-        let object = informers.find_map(|informer| informer.find(alive))?;
-        Some((self.view.beside(), object))
+    /// A view of what the plugin sees. Nobody is woken by it.
+    pub fn beside(&self) -> View {
+        self.view.beside()
+    }
+
+    /// Some of the primaries that are not being deleted: so many of each namespace at most, of the first of them.
+    pub fn some(&self, of_namespace: usize) -> Vec<Object> {
+        let (found, looked) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
+        let look = |object: &Object| {
+            let mut found = found.lock();
+            let namespace = &object.metadata.key.namespace;
+            let alike = found.iter();
+            let alike = alike.filter(|it: &&Object| it.metadata.key.namespace == *namespace);
+            if !object.metadata.deleting && alike.count() < of_namespace {
+                found.push(object.clone());
+            }
+            found.len() >= SOME || looked.fetch_add(1, Ordering::Relaxed) >= LOOKED
+        };
+        for informer in self.view.informers(&self.primary) {
+            informer.find(look);
+        }
+        found.into_inner()
     }
 
     /// How much the plugin may use.

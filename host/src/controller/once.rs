@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::Prepared;
 use super::finalizer::Step;
-use super::reconcile::{Done, Pass, PassError, Reconciler};
+use super::reconcile::{Done, Pass, PassError, PassVersion, Reconciler};
 use crate::error::Chain;
 use crate::object::Key;
 use crate::plugin::{CallError, Failure};
@@ -60,16 +60,17 @@ impl Prepared {
             Function::ReconcileGoing => Step::Going,
             Function::Finalize => Step::Finalize,
         };
+        let version = self.worker.version();
         for _ in 0..STEPS {
-            let Some(object) = reconciler.find(key) else {
+            let Some(object) = reconciler.find(&version.plugin, key) else {
                 break;
             };
-            let step = reconciler.step(&object);
+            let step = reconciler.step(&version.plugin, &object);
             let is_first = step == Step::Protect && function == Function::Reconcile;
             if step != wanted && !is_first {
                 break;
             }
-            let pass = made(reconciler, &object, attempt).await;
+            let pass = made((reconciler, &version), &object, attempt).await;
             if pass.step == wanted || pass.outcome.is_err() {
                 return OncePass {
                     wake_at: pass.traffic.wake_at,
@@ -88,8 +89,12 @@ impl OncePass {
     };
 }
 
-async fn made(reconciler: &Reconciler, object: &crate::object::Object, attempt: u32) -> Pass {
-    let pass = reconciler.pass(object, attempt).await;
+async fn made(
+    (reconciler, version): (&Reconciler, &PassVersion),
+    object: &crate::object::Object,
+    attempt: u32,
+) -> Pass {
+    let pass = reconciler.pass(version, object, attempt).await;
     // Who asks for a pass looks at its effects, not at its journal.
     let _ = reconciler.cluster().view.ends(&object.metadata.key);
     pass

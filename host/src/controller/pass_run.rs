@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tracing::Span;
 
 use super::queue::Priority;
-use super::reconcile::{Pass, Reconciler};
+use super::reconcile::{Pass, PassVersion, Reconciler};
 use super::record::{PassOutcome, Record};
 use super::work::WorkItem;
 use crate::error::Chain;
@@ -25,6 +25,8 @@ pub(super) struct PassRun<'a> {
     pub(super) reconciler: &'a Reconciler,
     /// Why the key ran.
     pub(super) taken: &'a WorkItem,
+    /// The version that made it.
+    pub(super) version: &'a PassVersion,
     /// The primary as it was when the pass began.
     pub(super) metadata: &'a Metadata,
     pub(super) pass: Pass,

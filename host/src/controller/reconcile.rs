@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::RwLock;
 use serde_json::value::RawValue;
 
 use super::finalizer::{Step, next_step};
 use super::record::PrimaryKey;
+use super::tally::Tally;
 use crate::api::{Accept, ApiError, Request as ApiRequest, Resource};
 use crate::bugs::bug;
 use crate::finalizers::{FinalizerPatch, path, settle_finalizer};
@@ -22,12 +22,19 @@ use crate::plugin::{
 };
 use crate::recording::{CallOutcome, FailureRecorder, Function, Made};
 
-/// The version of a plugin that runs.
-pub(super) type RunningPlugin = Arc<RwLock<Arc<Plugin>>>;
+/// The version that a pass is made with, whatever is swapped in meanwhile.
+pub(super) struct PassVersion {
+    pub(super) plugin: Arc<Plugin>,
+    /// Where it is counted how the pass ends.
+    pub(super) tally: Arc<Tally>,
+    /// Where the version's numbers go.
+    pub(super) custom_metrics: CustomMetrics,
+    /// Where the version's hints are.
+    pub(super) hints: Hints,
+}
 
 /// Makes passes over the objects of one primary kind.
 pub(super) struct Reconciler {
-    plugin: RunningPlugin,
     /// Which of the plugin's kinds it is: a place in the worker's reconcilers.
     kind: u16,
     /// What the plugin says of it: a place in its description.
@@ -102,7 +109,6 @@ pub(super) struct Pass {
 
 impl Reconciler {
     pub(super) fn new(
-        plugin: RunningPlugin,
         cluster: Arc<ClusterAccess>,
         (kind, primary): (u16, ServedPrimary),
         cancel: Cancel,
@@ -111,7 +117,6 @@ impl Reconciler {
     ) -> Self {
         let finalizer = cluster.view.finalizer().to_owned();
         Self {
-            plugin,
             kind,
             watch: primary.watch,
             cluster,
@@ -162,12 +167,12 @@ impl Reconciler {
 
     /// The object to make a pass over: one that is watched, or one outside the selector that waits
     /// for our finalizer. `None`: gone since it was queued.
-    pub(super) fn find(&self, key: &Key) -> Option<Object> {
+    pub(super) fn find(&self, plugin: &Plugin, key: &Key) -> Option<Object> {
         let view = &self.cluster.view;
-        view.get(&self.primary, key).or_else(|| {
-            view.with_finalizer(key)
-                .filter(|object| !matches!(self.step(object), Step::Reconcile | Step::Going))
-        })
+        let is_released =
+            |object: &Object| !matches!(self.step(plugin, object), Step::Reconcile | Step::Going);
+        let unselected = || view.with_finalizer(key).filter(is_released);
+        view.get(&self.primary, key).or_else(unselected)
     }
 
     /// Waits until the stores show what the last pass over `key` has perhaps created, or the passes are to stop.
@@ -179,17 +184,17 @@ impl Reconciler {
         }
     }
 
-    /// Makes one pass over `object`, which has failed `attempt` times before.
-    pub(super) async fn pass(&self, object: &Object, attempt: u32) -> Pass {
-        let step = self.step(object);
+    /// Makes one pass over `object`, which has failed `attempt` times before, with this `version`.
+    pub(super) async fn pass(&self, version: &PassVersion, object: &Object, attempt: u32) -> Pass {
+        let step = self.step(&version.plugin, object);
         match step {
             Step::Protect => self.patch(step, object, FinalizerPatch::Protect).await,
             Step::Release => self.patch(step, object, FinalizerPatch::Release).await,
             Step::Paused | Step::Ignore => Pass::of(step, Ok(Done::Rest)),
             Step::Reconcile | Step::Going => {
-                let asked = self.pass_input(object, attempt);
+                let asked = self.pass_input(version, object, attempt);
                 let (request, call) = (asked.request.clone(), asked.call(self, object));
-                let (plugin, cancel) = (&asked.plugin, &self.cancel);
+                let (plugin, cancel) = (&version.plugin, &self.cancel);
                 let (called, function) = if step == Step::Going {
                     let called = plugin.reconcile_going(request, call, cancel).await;
                     (called, Function::ReconcileGoing)
@@ -205,7 +210,7 @@ impl Reconciler {
                 });
                 Pass { recording, ..pass }
             }
-            Step::Finalize => self.finalize(object, attempt).await,
+            Step::Finalize => self.finalize(version, object, attempt).await,
         }
     }
 
@@ -220,14 +225,12 @@ impl Reconciler {
     }
 
     /// What the object needs next.
-    pub(super) fn step(&self, object: &Object) -> Step {
-        let plugin = self.plugin.read();
+    pub(super) fn step(&self, plugin: &Plugin, object: &Object) -> Step {
         let watch = plugin.description.primaries.get(self.watch);
         let (finalizes, on_leave) = watch.map_or((Finalizes::Never, false), |watch| {
             (watch.finalizes, watch.finalizes_on_leave)
         });
         let goes = plugin.reconciles_going();
-        drop(plugin);
         let leaves = on_leave && !self.is_watched(&object.metadata.key);
         next_step(&object.metadata, &self.finalizer, (finalizes, goes), leaves)
     }
@@ -237,26 +240,27 @@ impl Reconciler {
         self.cluster.view.get(&self.primary, key).is_some()
     }
 
-    async fn finalize(&self, object: &Object, attempt: u32) -> Pass {
+    async fn finalize(&self, version: &PassVersion, object: &Object, attempt: u32) -> Pass {
+        let plugin = &version.plugin;
         // Of an object outside the selector only the metadata is known.
         let whole = match self.whole(object).await {
             // It may have been finalized since its metadata was seen.
-            Ok(Some(whole)) if self.step(&whole) == Step::Finalize => whole,
+            Ok(Some(whole)) if self.step(plugin, &whole) == Step::Finalize => whole,
             Ok(Some(_) | None) => return Pass::of(Step::Finalize, Ok(Done::Rest)),
             Err(error) => return Pass::of(Step::Finalize, Err(PassError::Read(error))),
         };
         // The store of what is selected may be behind: it is asked of the API server before anything is undone.
         if !whole.metadata.deleting {
-            match self.is_selected(&whole.metadata.key).await {
+            match self.is_selected(plugin, &whole.metadata.key).await {
                 Ok(false) => {}
                 // Its informer wakes it.
                 Ok(true) => return Pass::of(Step::Finalize, Ok(Done::Rest)),
                 Err(error) => return Pass::of(Step::Finalize, Err(PassError::Read(error))),
             }
         }
-        let asked = self.pass_input(&whole, attempt);
+        let asked = self.pass_input(version, &whole, attempt);
         let (request, call) = (asked.request.clone(), asked.call(self, &whole));
-        let called = asked.plugin.finalize(request, call, &self.cancel).await;
+        let called = plugin.finalize(request, call, &self.cancel).await;
         self.settle_reads(&whole.metadata, called.answer.is_ok());
         let recording = self.record(asked, Function::Finalize, &called).await;
         let done = bug!(
@@ -290,8 +294,7 @@ impl Reconciler {
     }
 
     /// Whether the API server selects the object called `key`.
-    async fn is_selected(&self, key: &Key) -> Result<bool, ApiError> {
-        let plugin = self.plugin.read().clone();
+    async fn is_selected(&self, plugin: &Plugin, key: &Key) -> Result<bool, ApiError> {
         let watch = plugin.description.primaries.get(self.watch);
         let selectors = watch.map(|watch| (&watch.label_selector, &watch.field_selector));
         let (labels, fields) = selectors.unwrap_or((&None, &None));
@@ -318,25 +321,27 @@ impl Reconciler {
         Ok(page.objects(&self.primary).next().is_some())
     }
 
-    fn pass_input(&self, object: &Object, attempt: u32) -> PassInput {
+    fn pass_input<'a>(
+        &self,
+        version: &'a PassVersion,
+        object: &Object,
+        attempt: u32,
+    ) -> PassInput<'a> {
         let object = self.cluster.view.show(&self.primary, object);
-        let plugin = self.plugin.read();
         PassInput {
-            plugin: plugin.clone(),
-            custom_metrics: self.cluster.custom_metrics.now(),
-            hints: self.cluster.hints.now(),
+            version,
             request: Request { object, attempt },
             recorder: self
                 .failures
                 .as_ref()
-                .map(|_| CallRecorder::on(plugin.account())),
+                .map(|_| CallRecorder::on(version.plugin.account())),
         }
     }
 
     /// Records a call that failed; where, if it did.
     async fn record<T>(
         &self,
-        asked: PassInput,
+        asked: PassInput<'_>,
         function: Function,
         called: &Called<T>,
     ) -> Option<PathBuf> {
@@ -346,7 +351,7 @@ impl Reconciler {
             return None;
         }
         let made = Made {
-            plugin: &asked.plugin,
+            plugin: &asked.version.plugin,
             function,
             object: &asked.request.object,
             attempt: asked.request.attempt,
@@ -386,24 +391,19 @@ impl Reconciler {
 }
 
 /// What is asked of the plugin in a pass.
-struct PassInput {
-    /// The version that is asked, whatever is swapped in meanwhile.
-    plugin: Arc<Plugin>,
-    /// Where that version's numbers go.
-    custom_metrics: CustomMetrics,
-    /// Where that version's hints are.
-    hints: Hints,
+struct PassInput<'a> {
+    version: &'a PassVersion,
     request: Request,
     /// Where the call is noted, in case it fails.
     recorder: Option<CallRecorder>,
 }
 
-impl PassInput {
+impl PassInput<'_> {
     fn call(&self, reconciler: &Reconciler, object: &Object) -> Call {
         let primary = reconciler.primary(&object.metadata);
         let call = Call::new(reconciler.cluster.clone(), primary);
-        let call = call.measured_by(self.custom_metrics.clone());
-        let call = call.remembering(self.hints.clone());
+        let call = call.measured_by(self.version.custom_metrics.clone());
+        let call = call.remembering(self.version.hints.clone());
         match &self.recorder {
             Some(recorder) => call.noted_on(recorder.clone()),
             None => call,
@@ -412,12 +412,20 @@ impl PassInput {
 }
 
 impl Pass {
+    /// One that has ended so.
+    #[cfg(test)]
+    pub(super) fn ended(step: Step, outcome: Result<Done, PassError>, traffic: Traffic) -> Self {
+        Self {
+            traffic,
+            ..Self::of(step, outcome)
+        }
+    }
+
     fn of(step: Step, outcome: Result<Done, PassError>) -> Self {
         let slow_down = outcome.as_ref().err().and_then(PassError::slow_down);
         let traffic = Traffic {
-            requests: 0,
             slow_down,
-            wake_at: None,
+            ..Traffic::default()
         };
         Self {
             step,

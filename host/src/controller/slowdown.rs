@@ -92,11 +92,18 @@ impl Slowdown {
     }
 }
 
+/// Whether a pass that takes this step calls the plugin.
+pub(super) fn makes_call(step: Step) -> bool {
+    match step {
+        Step::Reconcile | Step::Going | Step::Finalize => true,
+        Step::Protect | Step::Release | Step::Paused | Step::Ignore => false,
+    }
+}
+
 /// Whether a pass that ended so had a call that trapped or timed out; `None` if it says nothing of the plugin.
 pub(super) fn is_bad(step: Step, outcome: &Result<Done, PassError>) -> Option<bool> {
-    match step {
-        Step::Reconcile | Step::Going | Step::Finalize => {}
-        Step::Protect | Step::Release | Step::Paused | Step::Ignore => return None,
+    if !makes_call(step) {
+        return None;
     }
     match outcome {
         Ok(_) | Err(PassError::Call(CallError::Failed(_))) => Some(false),

@@ -3,6 +3,7 @@
 mod payload;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use crate::object::Key;
 use crate::seams::Clock;
 use crate::view::{Enqueue, KeyQueue, WakeReason};
 use payload::KeyPayload;
+use trial::{Ticket, Trial};
 
 /// A key of the queue: an object of one of the plugin's primary kinds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +59,8 @@ struct WorkState {
     paused_until: Option<Instant>,
     /// The plugin is slowed down: nothing is handed out before this, and then one key at a time.
     slowed_until: Option<Instant>,
+    /// The version that runs, as far as it is on trial.
+    trial: Trial,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,10 +82,12 @@ pub(super) struct WorkItem {
     pub(super) priority: Priority,
     pub(super) reasons: WakeReasons,
     handle: Handle,
+    /// That its pass is one of a trial.
+    trial: Option<Ticket>,
 }
 
-enum NextWork {
-    Run(WorkItem),
+enum NextWork<T> {
+    Run(WorkItem, T),
     Closed,
     WaitUntil(Option<Instant>),
 }
@@ -188,11 +194,19 @@ impl WorkQueue {
     }
 
     /// Waits for a key, and says why it runs; `None` once the queue is closed.
+    #[cfg(any(test, feature = "benchmarks"))]
     pub(super) async fn take(&self) -> Option<WorkItem> {
+        let taken = self.take_with(|| ()).await;
+        taken.map(|(taken, ())| taken)
+    }
+
+    /// Waits for a key, and says why it runs; `None` once the queue is closed. Answers also what `begin` does at the moment
+    /// at which the key is handed out.
+    pub(super) async fn take_with<T>(&self, begin: impl Fn() -> T) -> Option<(WorkItem, T)> {
         loop {
             let changed = self.changed.notified();
-            match self.turn() {
-                NextWork::Run(taken) => return Some(taken),
+            match self.turn(&begin) {
+                NextWork::Run(taken, begun) => return Some((taken, begun)),
                 NextWork::Closed => return None,
                 NextWork::WaitUntil(Some(due)) => {
                     tokio::select! {
@@ -269,7 +283,7 @@ impl WorkQueue {
         (state.queue.depth(), state.queue.running())
     }
 
-    fn turn(&self) -> NextWork {
+    fn turn<T>(&self, begin: &impl Fn() -> T) -> NextWork<T> {
         let now = self.clock.now();
         let mut state = self.state.lock();
         match state.stage {
@@ -290,8 +304,12 @@ impl WorkQueue {
             Some(_) if state.queue.running() > 0 => return NextWork::WaitUntil(None),
             Some(_) | None => {}
         }
+        if state.trial.is_exhausted() {
+            return NextWork::WaitUntil(None);
+        }
         match state.queue.take(now) {
             Some(taken) => {
+                let trial = state.trial.begins();
                 if state.queue.depth() > 0 {
                     self.changed.notify_one();
                 }
@@ -300,13 +318,15 @@ impl WorkQueue {
                     self.meters.queued.observe(waited.as_secs_f64());
                 }
                 state.started.push((taken.handle, now));
-                NextWork::Run(WorkItem {
+                let item = WorkItem {
                     reasons: taken.note.reasons,
                     key: taken.key,
                     cause: taken.cause,
                     priority: taken.priority,
                     handle: taken.handle,
-                })
+                    trial,
+                };
+                NextWork::Run(item, begin())
             }
             None => NextWork::WaitUntil(state.queue.next_due()),
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -19,17 +19,18 @@ use super::hot::{Churn, HotLoops, Rivals};
 use super::object_state::Hold;
 use super::pass_run::PassRun;
 use super::queue::Priority;
-use super::reconcile::{Done, Pass, Reconciler, RunningPlugin};
+use super::reconcile::{Done, Pass, PassVersion, Reconciler};
 use super::record::{PrimaryKey, Records};
 use super::report;
 use super::retry::{Next, SHORTEST_REQUEUE, delay_until, next};
 use super::slowdown::{self, Pace, Slowdown};
+use super::tally::{self, CalledVersion};
 use super::work::{QueueKey, WorkItem, WorkQueue};
 use crate::manifest::Limits;
 use crate::metrics::{Backlog, PluginMetrics, PluginStage};
 use crate::object::Key;
 use crate::plugin::cluster::{ClusterAccess, Primary};
-use crate::plugin::{Description, Plugin};
+use crate::plugin::{Description, Hints, Plugin};
 use crate::seams::Seams;
 use crate::spans;
 use crate::view::{Enqueue, WakeReason};
@@ -44,8 +45,11 @@ const PACE: u32 = 4;
 
 /// What the workers of one plugin share.
 pub(super) struct Worker {
-    /// The version that runs. Swapped between two passes; a pass keeps the one that it began with.
-    plugin: RunningPlugin,
+    /// The version that runs. Swapped between two passes, under the lock of the queue: a pass keeps the one that ran when
+    /// its key was taken.
+    running: RwLock<CalledVersion>,
+    /// What passes keep for the next ones.
+    hints: Hints,
     /// For each of its kinds, in the order in which it names them.
     reconcilers: Vec<Reconciler>,
     queue: Arc<WorkQueue>,
@@ -72,14 +76,15 @@ type Objects = Churn<(String, Key), PrimaryKey, Instant>;
 
 impl Worker {
     pub(super) fn new(
-        plugin: RunningPlugin,
+        (running, hints): (CalledVersion, Hints),
         reconcilers: Vec<Reconciler>,
         queue: Arc<WorkQueue>,
         (records, meters): (Records, Arc<PluginMetrics>),
         seams: Seams,
     ) -> Self {
         Self {
-            plugin,
+            running: RwLock::new(running),
+            hints,
             reconcilers,
             queue,
             backoff: Mutex::default(),
@@ -95,17 +100,16 @@ impl Worker {
         }
     }
 
-    /// From the next pass on, `plugin` is called, and it gets a first try at every object.
-    pub(super) fn swap(&self, plugin: Arc<Plugin>) {
-        self.weigh_events(&plugin);
-        let mut runs = self.plugin.write();
-        *runs = plugin;
-        // While nobody can be between the two: what the old version's last passes say yet is not the new one's.
-        self.meters.custom_metrics.clear();
-        for reconciler in &self.reconcilers {
-            reconciler.cluster().hints.clear();
-        }
-        drop(runs);
+    /// From the next pass on, `version` is called, and it gets a first try at every object; in no more than `trial`
+    /// passes at first.
+    pub(super) fn swap(&self, version: CalledVersion, trial: Option<usize>) {
+        self.weigh_events(&version.plugin);
+        self.queue.swap(trial, || {
+            *self.running.write() = version;
+            // While nobody can be between the two: what the old version's last passes say yet is not the new one's.
+            self.meters.custom_metrics.clear();
+            self.hints.clear();
+        });
         *self.backoff.lock() = Backoff::default();
         *self.hot.lock() = HotLoops::default();
         *self.churn.lock() = Churn::default();
@@ -115,9 +119,20 @@ impl Worker {
         self.rerun_all(&WakeReason::Swapped);
     }
 
-    /// Calls `plugin` instead, while another controller makes the passes: the metrics are its own.
-    pub(super) fn replace(&self, plugin: Arc<Plugin>) {
-        *self.plugin.write() = plugin;
+    /// Calls `version` instead, while another controller makes the passes: the metrics are its own.
+    pub(super) fn replace(&self, version: CalledVersion) {
+        *self.running.write() = version;
+    }
+
+    /// The version that runs, for a pass that begins.
+    pub(super) fn version(&self) -> PassVersion {
+        let CalledVersion { plugin, tally } = self.running.read().clone();
+        PassVersion {
+            plugin,
+            tally,
+            custom_metrics: self.meters.custom_metrics.now(),
+            hints: self.hints.now(),
+        }
     }
 
     /// Counts for `plugin` from now on, which is about to make its first pass.
@@ -163,12 +178,12 @@ impl Worker {
 
     /// What the version that runs says of itself.
     pub(super) fn description(&self) -> Description {
-        self.plugin.read().description.clone()
+        self.running.read().plugin.description.clone()
     }
 
     /// How much the version that runs may use.
     pub(super) fn limits(&self) -> Limits {
-        *self.plugin.read().limits()
+        *self.running.read().plugin.limits()
     }
 
     /// How often `key` has failed in a row in this edition of its object.
@@ -178,26 +193,27 @@ impl Worker {
 
     /// Makes passes until the queue is closed.
     pub(super) async fn run(&self) {
-        while let Some(taken) = self.queue.take().await {
+        while let Some((taken, version)) = self.queue.take_with(|| self.version()).await {
             // Handed back also when the pass panics: the key is not lost with it.
             let _done = HandBack {
                 queue: &self.queue,
                 taken: &taken,
             };
             // In a box: a plugin has many workers that wait.
-            Box::pin(self.turn(&taken)).await;
+            Box::pin(self.turn(&taken, &version)).await;
         }
     }
 
     /// Makes a pass over the key that was taken, and does what follows from it.
-    async fn turn(&self, taken: &WorkItem) {
+    async fn turn(&self, taken: &WorkItem, version: &PassVersion) {
         let QueueKey { kind, key } = &taken.key;
         let Some(reconciler) = self.reconcilers.get(usize::from(*kind)) else {
             return;
         };
         reconciler.catch_up(key).await;
-        let Some(object) = reconciler.find(key) else {
+        let Some(object) = reconciler.find(&version.plugin, key) else {
             self.forget(reconciler, &taken.key); // deleted since it was queued
+            self.queue.says_nothing(taken);
             return;
         };
         let edition = Revision::of(&object.metadata);
@@ -205,7 +221,7 @@ impl Worker {
         let (began, started) = (self.seams.clock.wall(), self.seams.clock.now());
         let cluster = reconciler.cluster();
         let primary = reconciler.primary(&object.metadata);
-        let step = reconciler.step(&object);
+        let step = reconciler.step(&version.plugin, &object);
         let span = spans::pass(
             &cluster.plugin,
             &primary,
@@ -213,12 +229,13 @@ impl Worker {
             step.label(),
             attempt,
         );
-        let pass = reconciler.pass(&object, attempt);
+        let pass = reconciler.pass(version, &object, attempt);
         let pass = pass.instrument(span.clone()).await;
         let took = self.seams.clock.now() - started;
         self.finish(&PassRun {
             reconciler,
             taken,
+            version,
             metadata: &object.metadata,
             pass,
             span,
@@ -271,6 +288,11 @@ impl Worker {
         let error = pass.outcome.as_ref().err();
         let last = error.and_then(|_| self.records.last_failure(&record.primary));
         report::pass(cluster, primary, pass, &record, last.as_deref());
+        // Last of all: what comes of it may be that another version runs.
+        match tally::failed(pass) {
+            Some(failed) => run.version.tally.ended(failed, record.error.as_deref()),
+            None => self.queue.says_nothing(run.taken),
+        }
         self.records.push(record);
         self.count_failing();
     }

@@ -9,12 +9,15 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::fetch::Fetcher;
+use super::last_good::KeptAs;
 use super::quarantine::Stopped;
-use super::refusal::{Refusal, Retry};
+use super::refusal::{Refusal, RefusalReason, Retry, RolledBack};
 use super::rollout::{AdmissionEvent, AdmissionStep, Runs, admission_step};
+use super::trial::{OnTrial, Trials, Verdict};
 use super::version::Version;
-use super::{Asked, Host};
+use super::{Asked, Host, LastGood};
 
+use crate::metrics::PluginStage;
 use crate::source::{Candidate, Component};
 use crate::text::LogOnce;
 
@@ -37,6 +40,8 @@ enum Outcome {
     Refused(Refusal),
     /// What runs must stop first.
     Stopped,
+    /// Nothing is to be rolled out.
+    Paused,
 }
 
 impl Outcome {
@@ -46,6 +51,7 @@ impl Outcome {
             Self::Unchanged => AdmissionEvent::Unchanged,
             Self::Refused(_) => AdmissionEvent::Refused,
             Self::Stopped => AdmissionEvent::Stopped,
+            Self::Paused => AdmissionEvent::Paused,
         }
     }
 }
@@ -56,6 +62,8 @@ struct Admissions<'a> {
     name: &'a str,
     /// Tells the plugin's controller what runs.
     accept: &'a watch::Sender<Option<Arc<Version>>>,
+    /// What of it is on trial.
+    trials: &'a Trials,
     current: Option<Arc<Version>>,
     stopped: Stopped,
     /// Which refusal was told last, and of what: a version that has changed is told of even if it changed nothing.
@@ -73,12 +81,13 @@ impl Host {
         &self,
         name: &str,
         mut asked: Asked,
-        accept: &watch::Sender<Option<Arc<Version>>>,
+        (accept, trials): (&watch::Sender<Option<Arc<Version>>>, &Trials),
     ) -> Infallible {
         let mut all = Admissions {
             host: self,
             name,
             accept,
+            trials,
             current: None,
             stopped: Stopped::new(),
             said: LogOnce::default(),
@@ -91,6 +100,7 @@ impl Host {
         loop {
             let candidate = asked.borrow_and_update().clone();
             all.stop_as_ordered(candidate.as_ref());
+            Box::pin(all.end_trial()).await;
             // In a box, here and elsewhere: what is awaited once is not to be room in every plugin's task forever.
             let outcome = Box::pin(all.judge(candidate.clone())).await;
             let step = admission_step(Runs::of(all.current.as_ref()), outcome.event());
@@ -104,13 +114,14 @@ impl Host {
             tokio::select! {
                 biased;
                 () = waits => {}
+                () = trials.ends(&[Verdict::Good, Verdict::RollBack]) => {}
                 () = all.fetcher.news(self, candidate.as_deref(), pause) => {}
             }
         }
     }
 
     /// Tells people why a version does not run while `current` does, or none.
-    fn tell(&self, name: &str, refusal: &Refusal, current: Option<&Version>) {
+    fn tell_refusal(&self, name: &str, refusal: &Refusal, current: Option<&Version>) {
         let meters = self.metrics.of(name);
         meters.refused.inc();
         meters.refuses(Some(refusal.not_running()));
@@ -131,25 +142,52 @@ impl Host {
         }
     }
 
-    /// Keeps what was admitted as the last good version.
-    async fn keep(&self, candidate: &Arc<Candidate>, bytes: Vec<u8>) {
-        let plugin = &*candidate.document.name;
-        if let Some(last_good) = self.last_good.clone() {
-            let candidate = candidate.clone();
-            let keep = move || last_good.keep(&candidate, &bytes);
-            let keeping = self.seams.spawn.blocking(keep);
-            let kept = match self.seams.clock.within(PATIENCE, keeping).await {
-                Some(kept) => kept.unwrap_or_else(|lost| Err(io::Error::other(lost))),
-                None => Err(io::Error::other("the disk is too slow")),
-            };
-            if let Err(error) = kept {
-                tracing::warn!(
-                    plugin,
-                    "its last good version cannot be kept in the state folder: {error}"
-                );
-            }
-        }
+    /// Keeps what was admitted, as the last good version or as one on trial.
+    async fn keep(&self, candidate: &Arc<Candidate>, bytes: Vec<u8>, kept: KeptAs) {
+        let (plugin, candidate) = (&*candidate.document.name, candidate.clone());
+        let keep = move |last_good: LastGood| last_good.keep_as(&candidate, &bytes, kept);
+        self.in_state(plugin, keep).await;
         tracing::debug!(plugin, reached = "kept", "loading");
+    }
+
+    /// Does something to what is kept of `plugin`, and warns if that fails.
+    async fn in_state(
+        &self,
+        plugin: &str,
+        step: impl FnOnce(LastGood) -> io::Result<()> + Send + 'static,
+    ) {
+        let Some(last_good) = self.last_good.clone() else {
+            return;
+        };
+        let stepping = self.seams.spawn.blocking(move || step(last_good));
+        let done = match self.seams.clock.within(PATIENCE, stepping).await {
+            Some(done) => done.unwrap_or_else(|lost| Err(io::Error::other(lost))),
+            None => Err(io::Error::other("the disk is too slow")),
+        };
+        if let Err(error) = done {
+            tracing::warn!(
+                plugin,
+                "its last good version cannot be kept in the state folder: {error}"
+            );
+        }
+    }
+}
+
+impl Host {
+    /// The trial of `version` has ended well.
+    async fn proved(&self, version: &Version) {
+        let (plugin, digest) = (&*version.plugin.name, version.full_digest());
+        let number = &version.plugin.description.version;
+        tracing::info!(
+            plugin,
+            version = number,
+            digest,
+            "its trial has ended well: it is the last good version"
+        );
+        self.metrics.of(plugin).proves(digest);
+        let name = plugin.to_owned();
+        self.in_state(plugin, move |last_good| last_good.promote(&name))
+            .await;
     }
 }
 
@@ -161,28 +199,72 @@ impl Admissions<'_> {
             return;
         };
         self.accept.send_replace(None);
+        self.trials.end();
         // It may have been refused beside what stops now.
         self.hopeless = None;
-        self.host.tell(self.name, &refusal, None);
+        self.host.tell_refusal(self.name, &refusal, None);
         self.said.set((candidate.cloned(), refusal.why.clone()));
         self.stopped.retain(|(it, _)| *it != version);
         self.stopped.push((version, refusal));
+        self.forget_stopped();
+        self.current = None;
+    }
+
+    fn forget_stopped(&mut self) {
         let many = self.stopped.len().saturating_sub(STOPPED);
         self.stopped.drain(..many);
-        self.current = None;
+    }
+
+    /// Does what follows from the trial of what runs, if that is over: it is the last good version from now on, or the
+    /// one before it takes its place again.
+    async fn end_trial(&mut self) {
+        let Some(on_trial) = self.trials.take_judged() else {
+            return;
+        };
+        let current = self.current.as_ref();
+        let is_current = current.is_some_and(|it| Arc::ptr_eq(it, &on_trial.version));
+        match on_trial.verdict {
+            Verdict::Good if is_current => self.host.proved(&on_trial.version).await,
+            Verdict::RollBack if is_current => self.roll_back(on_trial),
+            Verdict::Waits | Verdict::GoesOn | Verdict::Good | Verdict::RollBack => {}
+        }
+    }
+
+    /// Runs the version before `bad` again, and refuses `bad` for good.
+    fn roll_back(
+        &mut self,
+        OnTrial {
+            version, before, ..
+        }: OnTrial,
+    ) {
+        let refusal = Refusal::from(RefusalReason::RolledBack(RolledBack::of(&version, &before)));
+        let candidate = version.candidate.clone();
+        self.stopped.retain(|(it, _)| *it != candidate);
+        self.stopped.push((candidate, refusal));
+        self.forget_stopped();
+        self.host.metrics.of(self.name).rolled_back.inc();
+        self.current = Some(before.clone());
+        self.accept.send_replace(Some(before));
     }
 
     /// Judges `candidate`. If nothing runs, the last good version does from now on.
     async fn judge(&mut self, candidate: Option<Arc<Candidate>>) -> Outcome {
         let host = self.host;
+        let is_paused = |it: &Arc<Candidate>| it.document.is_paused;
+        let paused = candidate.as_ref().is_some_and(is_paused);
         if self.current.is_none() {
-            let resumed = host.resume(self.name, candidate.as_deref(), &self.stopped);
+            // What ran before a pause is not rolled out anew by it.
+            let asked = candidate.as_deref().filter(|_| !paused);
+            let resumed = host.resume(self.name, asked, &self.stopped);
             let resumed = Box::pin(resumed).await;
             match resumed {
                 Ok(Some(version)) => self.begin(version),
                 Ok(None) => {}
                 Err(refusal) => return Outcome::Refused(refusal),
             }
+        }
+        if paused {
+            return Outcome::Paused;
         }
         // What runs may have to stop while the candidate is compiled, also what was resumed just now.
         let current = self.current.as_ref();
@@ -217,6 +299,7 @@ impl Admissions<'_> {
             biased;
             next = Box::pin(next) => next,
             () = Box::pin(stops) => return Outcome::Stopped,
+            () = self.trials.ends(&[Verdict::RollBack]) => return Outcome::Stopped,
         };
         match next {
             // An order that came together with the answer is not for the candidate.
@@ -236,16 +319,22 @@ impl Admissions<'_> {
     ) -> Option<Refusal> {
         match (step, outcome) {
             (AdmissionStep::KeepThenRun, Outcome::Admitted((version, bytes))) => {
-                self.host.keep(&version.candidate, bytes).await;
+                let keep = self.host.keep(&version.candidate, bytes, KeptAs::LastGood);
+                keep.await;
                 self.begin(version);
             }
             (AdmissionStep::RunThenKeep, Outcome::Admitted((version, bytes))) => {
-                let keep = self.host.keep(&version.candidate, bytes);
+                let kept = self.put_on_trial(&version);
+                let keep = self.host.keep(&version.candidate, bytes, kept);
                 let stops = self.host.stops(Some(&version), &mut self.quarantine);
                 let current = &mut self.current;
                 replace(current, version.clone(), self.accept, keep, stops).await;
             }
             (_, Outcome::Refused(refusal)) => return Some(self.refuse(candidate, refusal)),
+            (_, Outcome::Paused) => {
+                self.pause(candidate);
+                return None;
+            }
             (_, Outcome::Admitted(_) | Outcome::Unchanged | Outcome::Stopped) => {}
         }
         self.said.clear();
@@ -256,15 +345,58 @@ impl Admissions<'_> {
     /// Runs `version` where nothing ran. An order to stop that came before is not for it.
     fn begin(&mut self, version: Arc<Version>) {
         drop(self.host.quarantine.order(self.name));
+        self.trials.end();
+        self.host
+            .metrics
+            .of(self.name)
+            .proves(version.full_digest());
         self.accept.send_replace(Some(version.clone()));
         self.current = Some(version);
+    }
+
+    /// Says once that nothing is rolled out.
+    fn pause(&mut self, candidate: Option<Arc<Candidate>>) {
+        let meters = self.host.metrics.of(self.name);
+        meters.refuses(None);
+        let why = match self.current {
+            Some(_) => "its rollout is paused: what runs, runs on",
+            None => "its rollout is paused, and no version of it runs: nothing is started",
+        };
+        if self.current.is_none() {
+            meters.reached(PluginStage::Waiting(why.to_owned()));
+        }
+        if self.said.is_new((candidate, why.to_owned())) {
+            tracing::info!(plugin = self.name, "{why}");
+        }
+    }
+
+    /// Puts `version` on trial, which is about to take the place of what runs.
+    fn put_on_trial(&self, version: &Arc<Version>) -> KeptAs {
+        let Some(current) = self.current.clone() else {
+            return KeptAs::LastGood;
+        };
+        if version.candidate.document.rollback_to.is_some() {
+            // Somebody has chosen it.
+            self.trials.end();
+            self.host
+                .metrics
+                .of(self.name)
+                .proves(version.full_digest());
+            return KeptAs::LastGood;
+        }
+        // What is on trial itself is not the last good one.
+        let before = self.trials.of(&current).map(|it| it.before);
+        self.trials
+            .begin(version.clone(), before.unwrap_or(current));
+        KeptAs::OnTrial
     }
 
     /// Tells people why `candidate` does not run, once.
     fn refuse(&mut self, candidate: Option<Arc<Candidate>>, refusal: Refusal) -> Refusal {
         let news = (candidate, refusal.why.clone());
         if self.said.is_new(news) {
-            self.host.tell(self.name, &refusal, self.current.as_deref());
+            self.host
+                .tell_refusal(self.name, &refusal, self.current.as_deref());
         }
         refusal
     }

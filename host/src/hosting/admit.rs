@@ -83,10 +83,11 @@ impl Host {
                     self.check_kinds(current, &version).await?
                 }
                 (VersionCheck::Finalizers, None) => {}
-                (VersionCheck::SmokeTest, _) => {
+                (VersionCheck::SmokeTest, Some(current)) => {
                     let _room = version.plugin.make_room();
-                    self.smoke(&version).await?;
+                    self.smoke(&version, current).await?;
                 }
+                (VersionCheck::SmokeTest, None) => {}
             }
         }
         Ok((version, bytes))
@@ -190,7 +191,7 @@ impl Host {
         let component = digest(bytes);
         self.check_component(&component)?;
         let account = self.sandboxes.accounts().of(name);
-        let before = account.refused();
+        let refused = account.refused();
         let loading =
             self.sandboxes
                 .load(name, bytes, &document.config, document.limits, &self.cache);
@@ -199,7 +200,7 @@ impl Host {
             RefusalReason::NotLoaded {
                 at: place(&candidate),
                 error,
-                was_short: account.was_short_since(before),
+                was_short: account.was_short_since(refused),
             }
         })?;
         let (name, description) = (&document.name, &plugin.description);
@@ -225,6 +226,7 @@ impl Host {
         Ok(Arc::new(Version {
             digest: component,
             plugin: Arc::new(plugin),
+            tally: Arc::default(),
             candidate,
         }))
     }
@@ -323,21 +325,26 @@ impl Host {
         .into())
     }
 
-    /// One call that is not meant: a trap or a missed limit refuses the version, a failure that the
-    /// plugin reports does not.
-    async fn smoke(&self, version: &Version) -> Result<(), Refusal> {
+    /// Calls that are not meant: a trap or a missed limit refuses the version, a failure that the plugin reports does not.
+    /// What the version would do differently is told.
+    async fn smoke(&self, version: &Version, before: &Version) -> Result<(), Refusal> {
         let account = version.plugin.account();
-        let before = account.refused();
-        let tested = SmokeTest::test(self, version).await;
+        let refused = account.refused();
+        let (tested, report) = SmokeTest::test(self, version, before).await;
         tracing::debug!(
             plugin = &*version.plugin.name,
             reached = "tested",
             "loading"
         );
         let file = version.candidate.document.origin.to_string();
-        match tested.verdict(file, account.was_short_since(before)) {
+        match tested.verdict(file, account.was_short_since(refused)) {
             Some(reason) => Err(reason.into()),
-            None => Ok(()),
+            None => {
+                let plugin = &*version.plugin.name;
+                tracing::info!(plugin, "smoke test: {report}");
+                self.metrics.of(plugin).tested(report);
+                Ok(())
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::plugin::{
 };
 use crate::recording::Function;
 use crate::source::Candidate;
-use crate::view::View;
+use crate::view::{Hide, View};
 
 /// A version that a host would run.
 #[derive(Clone)]
@@ -38,7 +38,6 @@ impl AdmittedVersion {
 }
 
 /// What came of a call whose writes were not sent.
-#[derive(Debug)]
 pub struct DryRun {
     /// The object that the call was about.
     pub primary: Primary,
@@ -48,6 +47,8 @@ pub struct DryRun {
     pub output: String,
     /// What it would have written to the cluster, in order.
     pub writes: Vec<CapturedWrite>,
+    /// What people may be shown of the values in that.
+    pub hide: Hide,
 }
 
 /// What a function of a plugin answers when it ends well.
@@ -104,6 +105,7 @@ impl Host {
         Ok(AdmittedVersion(Arc::new(Version {
             digest: *plugin.digest(),
             plugin: Arc::new(plugin),
+            tally: Arc::default(),
             candidate: Arc::new(candidate),
         })))
     }
@@ -138,10 +140,24 @@ impl Host {
     /// API server, and its writes are noted.
     pub async fn dry_run(
         &self,
+        tried: (&Plugin, &PluginDocument),
+        view: View,
+        about: (&Resource, &Object),
+        function: Function,
+    ) -> DryRun {
+        let cancel = Cancel::default();
+        self.dry_run_until(tried, view, about, function, &cancel)
+            .await
+    }
+
+    /// The same, unless it is told to stop.
+    pub(super) async fn dry_run_until(
+        &self,
         (plugin, document): (&Plugin, &PluginDocument),
         view: View,
         (primary, object): (&Resource, &Object),
         function: Function,
+        cancel: &Cancel,
     ) -> DryRun {
         let request = Request {
             object: view.show(primary, object),
@@ -163,18 +179,17 @@ impl Host {
         let captured = access.captured.clone();
         let primary = Primary::of(primary, &object.metadata);
         let call = Call::new(Arc::new(access), primary.clone());
-        let cancel = Cancel::default();
         let (answer, output) = match function {
             Function::Reconcile => {
-                let called = plugin.reconcile(request, call, &cancel).await;
+                let called = plugin.reconcile(request, call, cancel).await;
                 returned(called, Returned::Action)
             }
             Function::ReconcileGoing => {
-                let called = plugin.reconcile_going(request, call, &cancel).await;
+                let called = plugin.reconcile_going(request, call, cancel).await;
                 returned(called, Returned::Action)
             }
             Function::Finalize => {
-                let called = plugin.finalize(request, call, &cancel).await;
+                let called = plugin.finalize(request, call, cancel).await;
                 returned(called, Returned::Progress)
             }
         };
@@ -183,6 +198,7 @@ impl Host {
             answer,
             output,
             writes: captured.all(),
+            hide: captured.hide(),
         }
     }
 }

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tokio::sync::watch;
-use windlass_registry::{Client, DockerConfig, Settings};
+use windlass_registry::{Client, DockerConfig, Reference, Settings};
 
 use super::Host;
 use super::plugin::news;
@@ -60,6 +60,20 @@ impl Fetcher {
         (last.source == *source && last.revision == revision).then_some(last.component)
     }
 
+    /// These `bytes` are the component of `asked` in this `revision`.
+    fn fetched(&mut self, asked: &Candidate, revision: String, bytes: Vec<u8>) -> Fetched {
+        let component = digest(&bytes);
+        self.last = Some(Last {
+            source: asked.document.source.clone(),
+            revision,
+            component,
+        });
+        Fetched {
+            candidate: Arc::new(asked.with_digest(component)),
+            bytes: Some(bytes),
+        }
+    }
+
     /// Waits until it is time to look at `candidate` again, although nobody asks for anything else.
     /// Not before `pause`, if somebody wants to be left alone for so long.
     pub(super) async fn news(
@@ -99,6 +113,18 @@ impl Host {
         fetcher: &mut Fetcher,
         asked: Arc<Candidate>,
     ) -> Result<Fetched, Refusal> {
+        if let Some(wanted) = asked.document.rollback_to {
+            return Box::pin(self.fetch_back(fetcher, asked, wanted)).await;
+        }
+        self.fetch_source(fetcher, asked).await
+    }
+
+    /// What the source of `asked` has now.
+    pub(super) async fn fetch_source(
+        &self,
+        fetcher: &mut Fetcher,
+        asked: Arc<Candidate>,
+    ) -> Result<Fetched, Refusal> {
         let document = &asked.document;
         if asked.component != Component::Remote {
             fetcher.watched = None;
@@ -111,23 +137,7 @@ impl Host {
         self.watch_source(fetcher, document);
         let (revision, bytes) = match &document.source {
             ComponentSource::Oci(oci) => {
-                let client = self.registry(document, oci).await?;
-                let found = client.resolve(&oci.reference).await;
-                let found = found.map_err(|error| not_fetched(document, error.into()))?;
-                let revision = found.to_string();
-                if let Some(component) = fetcher.known(&document.source, &revision) {
-                    let candidate = Arc::new(asked.with_digest(component));
-                    return Ok(Fetched {
-                        candidate,
-                        bytes: None,
-                    });
-                }
-                let pulled = client.pull(&oci.reference.at(found)).await;
-                let pulled = pulled.map_err(|error| not_fetched(document, error.into()))?;
-                for passed in &pulled.passed {
-                    tracing::warn!(plugin = document.name, "{passed}");
-                }
-                (revision, pulled.component)
+                return self.pull(fetcher, &asked, (oci, &oci.reference)).await;
             }
             ComponentSource::ConfigMap(maps) => self.read_maps(document, maps).await?,
             ComponentSource::File(_) => {
@@ -135,16 +145,34 @@ impl Host {
                 return Err(RefusalReason::Unreadable(why).into());
             }
         };
-        let component = digest(&bytes);
-        fetcher.last = Some(Last {
-            source: document.source.clone(),
-            revision,
-            component,
-        });
-        Ok(Fetched {
-            candidate: Arc::new(asked.with_digest(component)),
-            bytes: Some(bytes),
-        })
+        Ok(fetcher.fetched(&asked, revision, bytes))
+    }
+
+    /// What `at` leads to in the registry that `asked` names.
+    pub(super) async fn pull(
+        &self,
+        fetcher: &mut Fetcher,
+        asked: &Candidate,
+        (oci, at): (&OciSource, &Reference),
+    ) -> Result<Fetched, Refusal> {
+        let document = &asked.document;
+        let client = self.registry(document, oci).await?;
+        let found = client.resolve(at).await;
+        let found = found.map_err(|error| not_fetched(document, error.into()))?;
+        let revision = found.to_string();
+        if let Some(component) = fetcher.known(&document.source, &revision) {
+            let candidate = Arc::new(asked.with_digest(component));
+            return Ok(Fetched {
+                candidate,
+                bytes: None,
+            });
+        }
+        let pulled = client.pull(&at.at(found)).await;
+        let pulled = pulled.map_err(|error| not_fetched(document, error.into()))?;
+        for passed in &pulled.passed {
+            tracing::warn!(plugin = document.name, "{passed}");
+        }
+        Ok(fetcher.fetched(asked, revision, pulled.component))
     }
 
     /// The component of `candidate`, once more; nothing if there is another one now.
@@ -153,7 +181,11 @@ impl Host {
         candidate: &Arc<Candidate>,
     ) -> Result<Option<Vec<u8>>, Refusal> {
         if candidate.is_at_hand() {
-            return Ok(candidate.read_component().ok().map(Cow::into_owned));
+            let read = candidate.read_component().ok().map(Cow::into_owned);
+            let is_named = |bytes: &Vec<u8>| candidate.component.digest() == Some(digest(bytes));
+            if candidate.document.rollback_to.is_none() || read.as_ref().is_some_and(is_named) {
+                return Ok(read);
+            }
         }
         let asked = Arc::new(candidate.to_fetch());
         let fetched = self.fetch(&mut Fetcher::default(), asked).await?;

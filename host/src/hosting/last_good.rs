@@ -5,6 +5,7 @@
 //!                                                          component.wasm, file (where it lay) or object (its name)
 //! DIR/plugins/greeter/last-good -> <document digest>-<component digest>
 //! DIR/plugins/greeter/previous -> the last one of another component, if there was one
+//! DIR/plugins/greeter/on-trial -> the one that took the place of the last good one, and is not known to be good
 //! ```
 //! - A version is written beside the one before it; the link is what makes it the last good one. A
 //!   host killed at any moment leaves a whole version behind.
@@ -25,8 +26,10 @@ use crate::source::{Candidate, Component};
 
 const LINK: &str = "last-good";
 const PREVIOUS: &str = "previous";
+const ON_TRIAL: &str = "on-trial";
 const DOCUMENT: &str = "plugin.yaml";
 const COMPONENT: &str = "component.wasm";
+const LINKS: [&str; 3] = [LINK, PREVIOUS, ON_TRIAL];
 const FILE: &str = "file";
 const OBJECT: &str = "object";
 
@@ -57,6 +60,15 @@ pub enum KeptError {
     },
 }
 
+/// As what a version is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeptAs {
+    /// It runs again after a restart of the host.
+    LastGood,
+    /// The one before it does, until [`LastGood::promote`].
+    OnTrial,
+}
+
 /// A folder of last good versions.
 #[derive(Clone, Debug)]
 pub struct LastGood {
@@ -74,11 +86,24 @@ impl LastGood {
         Ok(Self { folder })
     }
 
-    /// Keeps a version, and of the others of this plugin only the last one of another component.
+    /// Keeps a version as the last good one, and of the others of this plugin only the last one of another component.
     ///
     /// # Errors
     /// It cannot be written; the version before it is still kept.
     pub fn keep(&self, candidate: &Candidate, component: &[u8]) -> io::Result<()> {
+        self.keep_as(candidate, component, KeptAs::LastGood)
+    }
+
+    /// Keeps a version; of the others of this plugin only the last good one, and the last one of another component.
+    ///
+    /// # Errors
+    /// It cannot be written; the version before it is still kept.
+    pub(super) fn keep_as(
+        &self,
+        candidate: &Candidate,
+        component: &[u8],
+        kept: KeptAs,
+    ) -> io::Result<()> {
         let plugin = self.folder.join(&candidate.document.name);
         let (place, at) = place(&candidate.document.origin);
         let name = version_name((place, &at), &candidate.text, component);
@@ -98,23 +123,37 @@ impl LastGood {
             reached = "written",
             "keeping"
         );
-        let before = fs::read_link(plugin.join(LINK)).ok();
-        let component_of = |name: &Path| Some(name.to_str()?.split_once('-')?.1.to_owned());
-        let other = before.filter(|before| component_of(before) != component_of(Path::new(&name)));
-        if let Some(other) = other {
-            point(&plugin, PREVIOUS, &other)?;
-        }
-        point(&plugin, LINK, Path::new(&name))?;
-        File::open(&plugin)?.sync_all()?;
-        let previous = fs::read_link(plugin.join(PREVIOUS)).unwrap_or_default();
-        for entry in fs::read_dir(&plugin)?.flatten() {
-            let other = entry.file_name();
-            let is_kept = other == LINK || other == PREVIOUS || other == *name;
-            if !is_kept && other != *previous.as_os_str() {
-                let _ = fs::remove_dir_all(entry.path());
+        match kept {
+            KeptAs::LastGood => make_last_good(&plugin, Path::new(&name)),
+            KeptAs::OnTrial => {
+                point(&plugin, ON_TRIAL, Path::new(&name))?;
+                tidy(&plugin)
             }
         }
-        Ok(())
+    }
+
+    /// Makes the version of `plugin` that is on trial the last good one, if there is one.
+    ///
+    /// # Errors
+    /// The file system said no; the version before it is still the last good one.
+    pub(super) fn promote(&self, plugin: &str) -> io::Result<()> {
+        let plugin = self.folder.join(plugin);
+        match fs::read_link(plugin.join(ON_TRIAL)) {
+            Ok(name) => make_last_good(&plugin, &name),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The component with this digest, if a version of `plugin` is kept that has it.
+    pub(super) fn component(&self, plugin: &str, wanted: &Digest) -> Option<Vec<u8>> {
+        let folder = self.folder.join(plugin);
+        let links = LINKS.into_iter().map(|link| folder.join(link));
+        let mut named = links.filter(|link| component_of(link).as_ref() == Some(wanted));
+        named.find_map(|link| {
+            let component = fs::read(link.join(COMPONENT)).ok()?;
+            (digest(&component) == *wanted).then_some(component)
+        })
     }
 
     /// The names of all plugins that have a last good version, with the origins of their documents.
@@ -149,11 +188,9 @@ impl LastGood {
 
     /// The components of the versions that are kept of `plugin`.
     pub fn components(&self, plugin: &str) -> BTreeSet<Digest> {
-        let links = [LINK, PREVIOUS].into_iter();
-        let links =
-            links.filter_map(|link| fs::read_link(self.folder.join(plugin).join(link)).ok());
+        let links = LINKS.into_iter();
         links
-            .filter_map(|name| Digest::of_hex(name.to_str()?.split_once('-')?.1))
+            .filter_map(|link| component_of(&self.folder.join(plugin).join(link)))
             .collect()
     }
 
@@ -209,6 +246,41 @@ impl LastGood {
             Ok(()) | Err(_) => Ok(()),
         }
     }
+}
+
+/// Makes the version `name` the last good one of the plugin in this folder.
+fn make_last_good(plugin: &Path, name: &Path) -> io::Result<()> {
+    let before = fs::read_link(plugin.join(LINK)).ok();
+    let component = |name: &Path| Some(name.to_str()?.split_once('-')?.1.to_owned());
+    if let Some(other) = before.filter(|before| component(before) != component(name)) {
+        point(plugin, PREVIOUS, &other)?;
+    }
+    point(plugin, LINK, name)?;
+    let _ = fs::remove_file(plugin.join(ON_TRIAL));
+    tidy(plugin)
+}
+
+/// Removes all versions in this folder of a plugin that no link leads to.
+fn tidy(plugin: &Path) -> io::Result<()> {
+    File::open(plugin)?.sync_all()?;
+    let links = LINKS.into_iter();
+    let kept: Vec<PathBuf> = links
+        .filter_map(|link| fs::read_link(plugin.join(link)).ok())
+        .collect();
+    for entry in fs::read_dir(plugin)?.flatten() {
+        let name = entry.file_name();
+        let is_link = LINKS.iter().any(|link| name == *link);
+        if !is_link && !kept.iter().any(|kept| *kept == *name) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// The digest of the component of the version that `link` leads to.
+fn component_of(link: &Path) -> Option<Digest> {
+    let name = fs::read_link(link).ok()?;
+    Digest::of_hex(name.to_str()?.split_once('-')?.1)
 }
 
 /// Makes the link `name` in `folder` point to `target`, whatever it pointed to.
@@ -278,7 +350,8 @@ mod tests {
         let kept = LastGood::open(state.path()).unwrap();
         assert_eq!(kept.load("greeter").unwrap(), None);
         for config in ["one", "two", "two"] {
-            kept.keep(&candidate(config), b"code").unwrap();
+            kept.keep_as(&candidate(config), b"code", KeptAs::LastGood)
+                .unwrap();
         }
         let (loaded, component) = kept.load("greeter").unwrap().unwrap();
         assert_eq!((loaded, component), (candidate("two"), b"code".to_vec()));
@@ -311,7 +384,8 @@ mod tests {
             ("four", "c", Some("b")),
             ("five", "b", Some("c")),
         ] {
-            kept.keep(&of(config, code.as_bytes()), code.as_bytes())
+            let version = of(config, code.as_bytes());
+            kept.keep_as(&version, code.as_bytes(), KeptAs::LastGood)
                 .unwrap();
             assert_eq!(
                 loaded(kept.load("greeter")).as_deref(),
@@ -329,10 +403,44 @@ mod tests {
     }
 
     #[test]
+    fn a_version_on_trial_is_kept_beside_the_last_good_one_until_it_is_good() {
+        let state = tempfile::tempdir().unwrap();
+        let kept = LastGood::open(state.path()).unwrap();
+        let held = || {
+            let loaded = [kept.load("greeter"), kept.load_previous("greeter")];
+            let code =
+                |it: Result<Option<(Candidate, Vec<u8>)>, KeptError>| it.unwrap().map(|it| it.1);
+            loaded.map(|it| code(it).map(|code| String::from_utf8(code).unwrap()))
+        };
+        let text = |code: &str| Some(code.to_owned());
+        kept.promote("greeter").unwrap();
+        let keep = |code: &[u8], as_what| kept.keep_as(&candidate("one"), code, as_what).unwrap();
+        keep(b"a", KeptAs::LastGood);
+        keep(b"b", KeptAs::OnTrial);
+        assert_eq!(held(), [text("a"), None]);
+        keep(b"c", KeptAs::OnTrial);
+        assert_eq!(held(), [text("a"), None]);
+        let component = |code: &[u8]| kept.component("greeter", &digest(code)).is_some();
+        assert_eq!(
+            [b"a", b"b", b"c"].map(|code| component(code)),
+            [true, false, true]
+        );
+        kept.promote("greeter").unwrap();
+        assert_eq!(held(), [text("c"), text("a")]);
+        kept.promote("greeter").unwrap();
+        assert_eq!(held(), [text("c"), text("a")]);
+        assert_eq!(
+            kept.components("greeter"),
+            [digest(b"a"), digest(b"c")].into()
+        );
+    }
+
+    #[test]
     fn a_version_that_was_cut_or_changed_is_not_loaded() {
         let state = tempfile::tempdir().unwrap();
         let kept = LastGood::open(state.path()).unwrap();
-        kept.keep(&candidate("one"), b"code").unwrap();
+        kept.keep_as(&candidate("one"), b"code", KeptAs::LastGood)
+            .unwrap();
         let version = state.path().join("plugins/greeter/last-good");
         fs::write(version.join(COMPONENT), b"cod").unwrap();
         assert!(

@@ -104,7 +104,10 @@ async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
             host.may_watch(version, &primaries).await;
             let document = &version.candidate.document;
             let api = host.api_for(document).gated(gate.clone());
-            let parts = parts(host, api, version.plugin.clone(), document);
+            let parts = ControllerParts {
+                tally: version.tally.clone(),
+                ..parts(host, api, version.plugin.clone(), document)
+            };
             Prepared::watch(parts, primaries).await
         }
         Err(problem) => {
@@ -140,6 +143,7 @@ pub(super) fn parts(
         handles: host.handles.clone(),
         failures: host.failures.clone(),
         seams: host.seams.clone(),
+        tally: Arc::default(),
         plugin,
     }
 }

@@ -21,13 +21,16 @@ use super::roster::Roster;
 use crate::api::{ApiError, Request};
 use crate::events::{Event, Regarding, Severity};
 use crate::metrics::{PluginMetrics, PluginStage};
-use crate::object::Key;
+use crate::object::{Key, PAUSED};
 use crate::source::{PluginObjects, Wanted, plugins};
-use crate::text::LogOnce;
+use crate::text::{LogOnce, clean};
 use conditions::{Situation, Told, status};
 
 /// The field manager of the status.
 const MANAGER: &str = "windlass";
+
+/// The longest note of an Event that the API server takes.
+const NOTE: usize = 1_000;
 
 /// When a status is written again that could not be.
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(5);
@@ -92,7 +95,10 @@ impl Host {
                     problem: problems.get(name).map(String::as_str),
                     stage: meters.map(|it| it.stage()).unwrap_or_default(),
                     running: meters.and_then(|it| it.about()),
+                    last_good: meters.and_then(|it| it.last_good()),
+                    smoke_test: meters.and_then(|it| it.smoke_test()),
                     refusal: meters.and_then(|it| it.not_running()),
+                    paused: is_paused(object),
                     stays: removals.why(name),
                     holder: leads.then_some(self.session.identity()),
                 };
@@ -160,6 +166,7 @@ impl Host {
             return Ok(Written::Done);
         }
         let patch = patch(uid, &before, &after);
+        let is_news = |field: &str| before.get(field) != after.get(field);
         let written = Box::pin(self.write_status(name, &patch, leads)).await;
         match &written {
             Ok(Written::Done) => {
@@ -167,6 +174,11 @@ impl Host {
                 let before = std::mem::replace(&mut known.says, says);
                 if let Some((told, _)) = &known.says {
                     self.tell_step(object, before.as_ref().map(|(told, _)| told), told);
+                }
+                let tested = situation.smoke_test.as_ref();
+                if let Some(report) = tested.filter(|_| is_news("smokeTest")) {
+                    let note = clean(&report.to_string(), NOTE);
+                    self.tell(object, (report.reason(), Severity::Normal), note);
                 }
             }
             Ok(Written::ByAnother) => {}
@@ -208,6 +220,16 @@ impl Host {
         let Some((reason, note)) = told.step(before) else {
             return;
         };
+        let severity = if told.is_good() {
+            Severity::Normal
+        } else {
+            Severity::Warning
+        };
+        self.tell(object, (reason, severity), note);
+    }
+
+    /// Publishes an Event about a Plugin object.
+    fn tell(&self, object: &Value, (reason, severity): (&str, Severity), note: String) {
         let name = name(object).unwrap_or_default();
         self.events.publish(Event {
             plugin: name.into(),
@@ -218,11 +240,7 @@ impl Host {
                 uid: uid(object).map(str::to_owned),
             },
             related: None,
-            severity: if told.is_good() {
-                Severity::Normal
-            } else {
-                Severity::Warning
-            },
+            severity,
             reason: reason.to_owned(),
             action: "Load".to_owned(),
             note,
@@ -248,6 +266,14 @@ fn name(object: &Value) -> Option<&str> {
 
 fn uid(object: &Value) -> Option<&str> {
     object.pointer("/metadata/uid")?.as_str()
+}
+
+/// Whether the rollout of a Plugin is paused.
+fn is_paused(object: &Value) -> bool {
+    let annotations = object.pointer("/metadata/annotations");
+    annotations
+        .and_then(|it| it.get(PAUSED))
+        .is_some_and(|value| value == "true")
 }
 
 /// What is wrong with documents in objects, by name.

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::runner::PluginRunner;
+use super::trial::Trials;
 use super::version::Version;
 use super::{Asked, Host};
 use crate::api::Gate;
@@ -52,10 +53,11 @@ impl Host {
     /// Runs the plugin `name` in the versions that are asked for, until it is told to stop.
     pub(super) async fn host_plugin(&self, name: &str, asked: Asked, phases: &Phases) -> Ended {
         let (accept, accepted) = watch::channel(None);
-        let admissions = self.admissions(name, asked, &accept);
+        let trials = Trials::default();
+        let admissions = self.admissions(name, asked, (&accept, &trials));
         tokio::select! {
             biased;
-            ended = self.control(name, accepted, phases) => ended,
+            ended = self.control(name, accepted, &trials, phases) => ended,
             never = admissions => match never {},
             never = self.stop_above_hard_limit(name) => match never {},
         }
@@ -78,7 +80,13 @@ impl Host {
 
     /// Waits for a version, its kind and its lease, and then runs the newest version. A host that waits for the
     /// lease stands by: only the last changes are missing when it comes.
-    async fn control(&self, name: &str, mut accepted: Accepted, phases: &Phases) -> Ended {
+    async fn control(
+        &self,
+        name: &str,
+        mut accepted: Accepted,
+        trials: &Trials,
+        phases: &Phases,
+    ) -> Ended {
         let asked = || reached(phases, ShutdownPhase::Drain);
         // One after the other, so that a host that waits for a kind does not want a lease.
         let lease = self.lease(name);
@@ -93,7 +101,7 @@ impl Host {
         let (say, mut tried) = watch::channel(false);
         let meters = self.metrics.of(name);
         let mut lost = pin!(self.lead(&lease, &meters, &elect, &say));
-        let mut runner = PluginRunner::new(self, name, lease.gate(), elected);
+        let mut runner = PluginRunner::new(self, name, lease.gate(), elected, trials.clone());
         let run = async {
             // Who gets the Lease at once lists after that, and need not ask how far the lists are.
             let tried = tried.wait_for(|tried| *tried);

@@ -4,6 +4,7 @@
 //! - What the API server, the machine or another version is to blame for is tried again after a time.
 
 mod fetch_problem;
+mod rolled_back;
 
 use std::time::Duration;
 
@@ -13,10 +14,12 @@ use crate::api::ApiError;
 use crate::crashes::{Killed, Sentence, WINDOW};
 use crate::digest::Digest;
 use crate::error::Chain;
+use crate::manifest::ROLLBACK_TO;
 use crate::metrics::{LoadStep, NotRunning, PluginStage};
 use crate::plugin::compiler::CompileError;
 use crate::plugin::{CallError, LoadError};
 pub(super) use fetch_problem::FetchProblem;
+pub(super) use rolled_back::RolledBack;
 
 /// When a component is read again that changed while it was.
 const SOON: Duration = Duration::from_secs(1);
@@ -26,6 +29,9 @@ const AGAIN: Duration = Duration::from_secs(30);
 
 /// When a component is tried again that took more than the machine had.
 const MUCH_LATER: Duration = Duration::from_secs(300);
+
+/// The reason that is shown of a version which failed its trial.
+pub(super) const ROLLED_BACK: &str = "RolledBack";
 
 /// Why a version is refused.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +45,13 @@ pub(super) enum RefusalReason {
         at: String,
         is_pinned: bool,
         problem: FetchProblem,
+    },
+    /// An annotation names a component that this host does not have.
+    #[error("{}", not_kept(at, wanted, kept))]
+    NotKept {
+        at: String,
+        wanted: Digest,
+        kept: Vec<String>,
     },
     /// The component is not the one that was asked for any more.
     #[error("{0} has changed since it was looked at")]
@@ -75,6 +88,9 @@ pub(super) enum RefusalReason {
         error: CallError,
         was_short: bool,
     },
+    /// It ran, and failed its trial.
+    #[error("{0}")]
+    RolledBack(RolledBack),
     /// Somebody stopped it at run time.
     #[error(
         "plugin {plugin} is quarantined: {why}; it runs again when another version or another document of it is there"
@@ -121,7 +137,11 @@ impl RefusalReason {
     /// When the version is tried again.
     fn retry(&self) -> Retry {
         match self {
-            Self::Unreadable(_) | Self::NotGranted(_) | Self::Stopped { .. } => Retry::OnChange,
+            Self::Unreadable(_)
+            | Self::NotKept { .. }
+            | Self::NotGranted(_)
+            | Self::RolledBack(_)
+            | Self::Stopped { .. } => Retry::OnChange,
             Self::NotFetched {
                 is_pinned, problem, ..
             } => problem.retry(*is_pinned),
@@ -146,12 +166,14 @@ impl RefusalReason {
             Self::Stopped { .. } | Self::CrashedHosts { .. } | Self::KilledCompiler { .. } => true,
             Self::Unreadable(_)
             | Self::NotFetched { .. }
+            | Self::NotKept { .. }
             | Self::ChangedWhileRead(_)
             | Self::NotLoaded { .. }
             | Self::NotGranted(_)
             | Self::Unanswered { .. }
             | Self::LeavesFinalizers(_)
             | Self::Untested { .. }
+            | Self::RolledBack(_)
             | Self::FailsSmokeTest { .. } => false,
         }
     }
@@ -162,6 +184,7 @@ impl RefusalReason {
     fn step(&self) -> (LoadStep, &'static str) {
         match self {
             Self::Unreadable(_) => (LoadStep::Fetch, "SourceUnreadable"),
+            Self::NotKept { .. } => (LoadStep::Fetch, "RollbackNotFound"),
             Self::ChangedWhileRead(_) => (LoadStep::Fetch, "SourceChanged"),
             Self::NotFetched { problem, .. } => (LoadStep::Fetch, problem.reason()),
             Self::NotLoaded { error, .. } => (LoadStep::Compile, load_reason(error)),
@@ -171,6 +194,7 @@ impl RefusalReason {
             Self::LeavesFinalizers(_) => (LoadStep::Test, "FinalizersLeft"),
             Self::Untested { .. } => (LoadStep::Test, "NotTested"),
             Self::FailsSmokeTest { .. } => (LoadStep::Test, "SmokeTestFailed"),
+            Self::RolledBack(_) => (LoadStep::Test, ROLLED_BACK),
             Self::Stopped { .. } => (LoadStep::Test, "Quarantined"),
             Self::CrashedHosts { .. } => (LoadStep::Test, "CrashLooping"),
         }
@@ -211,6 +235,17 @@ fn after_call(error: &CallError, was_short: bool) -> Retry {
         CallError::Trapped(_) if was_short => Retry::After(AGAIN),
         CallError::Trapped(_) | CallError::Failed(_) | CallError::CpuExceeded(_) => Retry::OnChange,
     }
+}
+
+fn not_kept(at: &str, wanted: &Digest, kept: &[String]) -> String {
+    let kept = match kept {
+        [] => "this host keeps no component of it".to_owned(),
+        kept => format!("this host keeps {}", kept.join(", ")),
+    };
+    format!(
+        "{at}: the annotation {ROLLBACK_TO} names sha256:{}, which is not there: {kept}. Name one of those, or remove the annotation",
+        wanted.hex()
+    )
 }
 
 fn released(until: Option<Timestamp>, now: Timestamp) -> Retry {
@@ -278,6 +313,11 @@ impl From<RefusalReason> for Refusal {
 }
 
 impl Refusal {
+    /// The reason that conditions show.
+    pub(super) fn reason(&self) -> &'static str {
+        self.reason
+    }
+
     /// How far a plugin is that has no other version.
     pub(super) fn stage(&self) -> PluginStage {
         let why = self.why.clone();

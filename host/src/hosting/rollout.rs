@@ -146,6 +146,8 @@ pub(super) enum AdmissionEvent {
     Refused,
     /// What runs may not run any more: an order came, or its component is quarantined.
     Stopped,
+    /// Nothing is to be rolled out.
+    Paused,
 }
 
 /// What is done then.
@@ -157,6 +159,8 @@ pub(super) enum AdmissionStep {
     RunThenKeep,
     /// Nothing. Any earlier refusal is cleared.
     Rest,
+    /// Nothing, and people are told that it is so.
+    Pause,
     /// People are told why it does not run.
     Tell,
     /// What runs is stopped, and the proposal is looked at again.
@@ -171,6 +175,7 @@ pub(super) fn admission_step(runs: Runs, event: AdmissionEvent) -> AdmissionStep
         (AdmissionEvent::Unchanged, _) => AdmissionStep::Rest,
         (AdmissionEvent::Refused, _) => AdmissionStep::Tell,
         (AdmissionEvent::Stopped, _) => AdmissionStep::Stop,
+        (AdmissionEvent::Paused, _) => AdmissionStep::Pause,
     }
 }
 

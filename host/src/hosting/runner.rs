@@ -13,8 +13,9 @@ use tokio::time::Instant;
 
 use super::Host;
 use super::next_version::{NextVersion, Versions, next_version};
-use super::plugin::Accepted;
+use super::plugin::{Accepted, news};
 use super::rollout::{Moved, Rollout, moved, rollout};
+use super::trial::{FIRST_PASSES, OnTrial, TRIAL, Trials, Verdict, verdict};
 use super::version::Version;
 use crate::api::Gate;
 use crate::bugs::bug;
@@ -40,6 +41,9 @@ pub(super) struct PluginRunner<'a> {
     /// What begins when it may.
     next: Option<(Arc<Version>, Prepared)>,
     running: Option<(Arc<Version>, Controller)>,
+    trials: Trials,
+    /// What runs on trial, and since when.
+    on_trial: Option<(OnTrial, Instant)>,
 }
 
 impl<'a> PluginRunner<'a> {
@@ -48,6 +52,7 @@ impl<'a> PluginRunner<'a> {
         plugin: &'a str,
         gate: Gate,
         elected: watch::Receiver<Option<Instant>>,
+        trials: Trials,
     ) -> Self {
         Self {
             host,
@@ -56,6 +61,8 @@ impl<'a> PluginRunner<'a> {
             elected,
             next: None,
             running: None,
+            trials,
+            on_trial: None,
         }
     }
 
@@ -86,6 +93,7 @@ impl<'a> PluginRunner<'a> {
                 () = self.moved() => return self.start_again().await,
                 lack = self.loses_watch() => return self.wait_for_rights(lack).await,
                 () = self.may_begin() => Box::pin(self.begin()).await,
+                verdict = self.verdict() => self.judge(verdict),
             }
         }
     }
@@ -121,15 +129,18 @@ impl<'a> PluginRunner<'a> {
     fn swap(&mut self, newest: &Arc<Version>) {
         // Asked again: what was next may run by now.
         let here = self.versions().here(Some(newest));
+        let on_trial = self.trial_of(newest);
         match (rollout(here), &mut self.running, &mut self.next) {
             (Rollout::SwapRunning, Some((version, controller)), _) => {
-                controller.swap(newest.plugin.clone());
+                let trial = on_trial.as_ref().map(|_| FIRST_PASSES);
+                controller.swap(newest.called(), trial);
+                self.on_trial = on_trial;
                 let before = std::mem::replace(version, newest.clone());
                 self.next = None;
                 self.say(newest, Some(&before));
             }
             (Rollout::SwapNext, _, Some((version, prepared))) => {
-                prepared.swap(newest.plugin.clone());
+                prepared.swap(newest.called());
                 *version = newest.clone();
                 self.say_standby(newest);
             }
@@ -169,7 +180,53 @@ impl<'a> PluginRunner<'a> {
             before = Some(version);
         }
         self.say(&version, before.as_ref());
-        self.running = Some((version, next.start()));
+        self.on_trial = self.trial_of(&version);
+        let trial = self.on_trial.as_ref().map(|_| FIRST_PASSES);
+        self.running = Some((version, next.start(trial)));
+    }
+
+    /// The trial of `version`, if it is to begin now.
+    fn trial_of(&self, version: &Arc<Version>) -> Option<(OnTrial, Instant)> {
+        let on_trial = self.trials.of(version)?;
+        Some((on_trial, self.host.seams.clock.now()))
+    }
+
+    /// Waits until it is said whether what runs on trial is good. It makes passes without bound once its first ones have
+    /// ended well enough.
+    async fn verdict(&self) -> Verdict {
+        let (Some((on_trial, since)), Some((_, controller))) = (&self.on_trial, &self.running)
+        else {
+            return std::future::pending().await;
+        };
+        let (clock, version) = (self.host.seams.clock, &on_trial.version);
+        let mut passes = version.tally.news();
+        loop {
+            let (new, old) = (version.tally.all(), on_trial.before.tally.recent());
+            match verdict(new, old, clock.now() - *since) {
+                Verdict::Waits => {}
+                Verdict::GoesOn => controller.end_trial(),
+                end @ (Verdict::Good | Verdict::RollBack) => return end,
+            }
+            tokio::select! {
+                biased;
+                () = news(&mut passes) => {}
+                () = clock.sleep_until(*since + TRIAL) => {}
+            }
+        }
+    }
+
+    /// Ends the trial of what runs so, and tells who admits versions.
+    fn judge(&mut self, verdict: Verdict) {
+        let Some((on_trial, _)) = self.on_trial.take() else {
+            return;
+        };
+        if let Some((_, controller)) = &self.running {
+            match verdict {
+                Verdict::RollBack => controller.fail_trial(),
+                Verdict::Good | Verdict::GoesOn | Verdict::Waits => controller.end_trial(),
+            }
+        }
+        self.trials.judge(&on_trial.version, verdict);
     }
 
     /// Waits until a primary kind of what is next, or else of what runs, is served as something else.

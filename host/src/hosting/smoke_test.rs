@@ -1,26 +1,46 @@
-//! The smoke test of a version: `reconcile` of a live primary, with its reads answered and its writes
-//! captured.
+//! The smoke test of a version: `reconcile` of live primaries, with its reads answered and its writes captured.
+//!
+//! - A trap or a missed limit is a reason to refuse the version.
+//! - The version that runs is called about the same objects, and people are told what the new one would do differently.
+//!   That refuses nothing.
+
+mod compare;
+mod sample;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join;
+use tokio::time::Instant;
 
 use super::Host;
-use super::dry_run::Returned;
+use super::dry_run::{DryRun, Returned};
 use super::refusal::RefusalReason;
 use super::version::Version;
 use crate::api::{ApiError, Request, Resource};
+use crate::controller::ControllerHandle;
+use crate::error::Chain;
 use crate::grants::Scope;
+use crate::metrics::SmokeTestReport;
 use crate::object::{Object, Page};
 use crate::plugin::cluster::Primary;
-use crate::plugin::{CallError, PrimaryWatch};
+use crate::plugin::{Action, CallError, Cancel, PrimaryWatch, Progress};
 use crate::recording::Function;
-use crate::view::View;
-
-/// Objects that are looked at to find one that is alive.
-const LOOK: usize = 20;
+use crate::view::{Hide, View};
+use compare::{Tried, compare, is_alike};
+use sample::{OBJECTS, sample};
 
 /// Kinds that are looked into, of those that `*` stands for.
 const KINDS: usize = 10;
 
 /// Namespaces that are looked into.
 const NAMESPACES: usize = 10;
+
+/// How long a test goes on, beyond an object of each kind.
+const BUDGET: Duration = Duration::from_secs(2);
+
+/// So many differences are told.
+const TOLD: usize = 10;
 
 /// What a smoke test shows.
 pub(super) enum SmokeTest {
@@ -32,6 +52,30 @@ pub(super) enum SmokeTest {
     Unknown(ApiError),
     /// It did not: about this object, for this reason.
     Failed(String, CallError),
+}
+
+/// The objects of one kind that may be tested.
+struct Kind {
+    resource: Resource,
+    /// The controller that reconciles them now, if there is one.
+    insight: Option<Arc<ControllerHandle>>,
+    /// What the new version sees, if that is not what the controller sees.
+    own: Option<View>,
+}
+
+impl Kind {
+    /// What the new version sees.
+    fn view(&self) -> Option<View> {
+        let own = self.own.as_ref().map(View::beside);
+        own.or_else(|| Some(self.insight.as_ref()?.beside()))
+    }
+
+    /// What the version that runs sees, and `object` there.
+    fn before(&self, object: &Object) -> Option<(View, Object)> {
+        let insight = self.insight.as_ref()?;
+        let object = insight.get(&self.resource, &object.metadata.key)?;
+        Some((insight.beside(), object))
+    }
 }
 
 impl SmokeTest {
@@ -59,77 +103,234 @@ impl SmokeTest {
         }
     }
 
-    /// Tests `version` with an object of each of its kinds, until one says something against it.
-    pub(super) async fn test(host: &Host, version: &Version) -> Self {
+    /// Tests `version` with some objects of its kinds, until one says something against it; answers also what it would do
+    /// differently from `before`, which runs.
+    pub(super) async fn test(
+        host: &Host,
+        version: &Version,
+        before: &Version,
+    ) -> (Self, SmokeTestReport) {
+        let mut report = SmokeTestReport {
+            digest: version.full_digest(),
+            ..SmokeTestReport::default()
+        };
+        let (kinds, objects) = match kinds(host, version).await {
+            Ok(found) => found.into_iter().unzip(),
+            Err(error) => return (Self::Unknown(error), report),
+        };
+        let (kinds, objects): (Vec<Kind>, Vec<Vec<Object>>) = (kinds, objects);
+        let of_each_kind = objects.iter().filter(|objects| !objects.is_empty()).count();
+        let until = host.seams.clock.now() + BUDGET;
         let mut shown = Self::NoObject;
-        for primary in &version.plugin.description.primaries {
-            let kinds = match host.kinds_of(version, primary).await {
-                Ok(kinds) => kinds,
-                Err(error) => return Self::Unknown(error),
+        let sample = sample(objects);
+        let all = sample.len();
+        for (number, (kind, object)) in sample.into_iter().enumerate() {
+            let Some(kind) = kinds.get(kind) else {
+                continue;
             };
-            for resource in kinds.into_iter().take(KINDS) {
-                match Self::of_kind(host, version, (primary, resource)).await {
-                    Self::NoObject => {}
-                    // One bad kind of many holds no version back.
-                    Self::Unknown(_) if primary.is_every_kind() => {}
-                    Self::Passed => shown = Self::Passed,
-                    bad @ (Self::Unknown(_) | Self::Failed(..)) => return bad,
+            let until_then = (number >= of_each_kind).then_some(until);
+            if until_then.is_some_and(|until| host.seams.clock.now() >= until) {
+                report.left_out = count(all - number);
+                break;
+            }
+            let about = (kind, &object);
+            match try_one(host, (version, before), about, (until, until_then)).await {
+                (Some(failed), _) => return (failed, report),
+                (None, Compared::LeftOut) => report.left_out += 1,
+                (None, Compared::Tried(differences)) => {
+                    shown = Self::Passed;
+                    report.objects += 1;
+                    report.differing += u64::from(!differences.is_empty());
+                    let object = format!("{} {}", kind.resource.kind, object.metadata.key);
+                    let lines = differences
+                        .into_iter()
+                        .map(|line| format!("{object}: {line}"));
+                    let left = TOLD.saturating_sub(report.differences.len());
+                    report.differences.extend(lines.take(left));
                 }
             }
         }
-        shown
-    }
-
-    /// Tests `version` with an object of one of its kinds.
-    async fn of_kind(
-        host: &Host,
-        version: &Version,
-        (primary, resource): (&PrimaryWatch, Resource),
-    ) -> Self {
-        let plugin = &version.plugin;
-        let (view, object) = match at_hand(host, version, &resource) {
-            Some(at_hand) => at_hand,
-            None => match live_primary(host, version, (primary, &resource)).await {
-                Ok(Some(object)) => {
-                    let description = &plugin.description;
-                    let names = (&*plugin.name, version.candidate.document.finalizer());
-                    let watch_spec = description.watch_spec(names, primary, resource.clone());
-                    (View::unwatched(watch_spec), object)
-                }
-                Ok(None) => return Self::NoObject,
-                Err(error) => return Self::Unknown(error),
-            },
-        };
-        let tried = (&**plugin, &version.candidate.document);
-        let dry_run = host.dry_run(tried, view, (&resource, &object), Function::Reconcile);
-        let dry_run = dry_run.await;
-        Self::of(&dry_run.primary, dry_run.answer)
+        (shown, report)
     }
 }
 
-/// What the plugin's controller sees, and an object of it that the version would reconcile, if the two see the same: the
-/// test waits for no request then.
-fn at_hand(host: &Host, version: &Version, primary: &Resource) -> Option<(View, Object)> {
+/// What came of the test with one object that says nothing against the version.
+enum Compared {
+    /// There was not enough time.
+    LeftOut,
+    /// In what the two versions differ.
+    Tried(Vec<String>),
+}
+
+/// Calls the new version about an object, and the one before it, until `compared_until`. The new one has until then as
+/// well, if `until` says so. Answers what says something against it, if it is that.
+async fn try_one(
+    host: &Host,
+    (version, before): (&Version, &Version),
+    (kind, object): (&Kind, &Object),
+    (compared_until, until): (Instant, Option<Instant>),
+) -> (Option<SmokeTest>, Compared) {
+    let Some(view) = kind.view() else {
+        return (None, Compared::LeftOut);
+    };
+    let new = run(host, version, view, (&kind.resource, object), until);
+    let old = async || {
+        let (view, object) = kind.before(object)?;
+        let about = (&kind.resource, &object);
+        let old = run(host, before, view, about, Some(compared_until)).await;
+        (!is_stopped(&old)).then_some(old)
+    };
+    let (new, old_run) = join(new, old()).await;
+    if until.is_some() && is_stopped(&new) {
+        return (None, Compared::LeftOut);
+    }
+    let (new_hide, tried) = (new.hide.clone(), tried(&new));
+    match SmokeTest::of(&new.primary, new.answer) {
+        SmokeTest::Passed => {}
+        bad => return (Some(bad), Compared::LeftOut),
+    }
+    let Some(old_run) = old_run else {
+        return (None, Compared::Tried(Vec::new()));
+    };
+    let old_tried = self::tried(&old_run);
+    if is_alike(&old_tried, &tried) {
+        return (None, Compared::Tried(Vec::new()));
+    }
+    // Once more: what it does not do twice is not the new version's.
+    let Some(again) = old().await else {
+        return (None, Compared::Tried(Vec::new()));
+    };
+    let hides = [old_run.hide, again.hide.clone(), new_hide];
+    let hide: Hide =
+        Arc::new(move |text| hides.iter().fold(text.to_owned(), |text, hide| hide(&text)));
+    let differences = compare(&old_tried, &self::tried(&again), &tried, &hide);
+    (None, Compared::Tried(differences))
+}
+
+/// Calls a version about an object, at most until then.
+async fn run(
+    host: &Host,
+    version: &Version,
+    view: View,
+    about: (&Resource, &Object),
+    until: Option<Instant>,
+) -> DryRun {
+    let cancel = Cancel::default();
+    let tried = (&*version.plugin, &version.candidate.document);
+    let called = host.dry_run_until(tried, view, about, Function::Reconcile, &cancel);
+    let late = async {
+        match until {
+            Some(until) => host.seams.clock.sleep_until(until).await,
+            None => std::future::pending().await,
+        }
+        cancel.stop();
+        // It ends soon.
+        std::future::pending().await
+    };
+    tokio::select! {
+        biased;
+        called = called => called,
+        never = late => never,
+    }
+}
+
+fn is_stopped(run: &DryRun) -> bool {
+    matches!(run.answer, Err(CallError::Stopped))
+}
+
+fn tried(run: &DryRun) -> Tried {
+    Tried {
+        answer: match &run.answer {
+            Ok(Returned::Action(Action::AwaitChange)) => "await-change".to_owned(),
+            Ok(Returned::Action(Action::RequeueAfter(millis))) => {
+                format!("requeue-after {millis} ms")
+            }
+            Ok(Returned::Progress(Progress::Done)) => "done".to_owned(),
+            Ok(Returned::Progress(Progress::Pending(millis))) => format!("pending {millis} ms"),
+            Err(error) => format!("fails: {}", Chain(error)),
+        },
+        writes: run.writes.clone(),
+    }
+}
+
+fn count(objects: usize) -> u64 {
+    u64::try_from(objects).unwrap_or(u64::MAX)
+}
+
+/// The kinds of `version`, each with some objects that it would reconcile.
+async fn kinds(host: &Host, version: &Version) -> Result<Vec<(Kind, Vec<Object>)>, ApiError> {
+    let mut found = Vec::new();
+    for primary in &version.plugin.description.primaries {
+        let kinds = host.kinds_of(version, primary).await?;
+        for resource in kinds.into_iter().take(KINDS) {
+            match of_kind(host, version, (primary, resource)).await {
+                Ok(kind) => found.push(kind),
+                // One bad kind of many holds no version back.
+                Err(_) if primary.is_every_kind() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// One of the kinds of `version`, with some objects. If the controller that runs sees what the version sees, the test waits
+/// for no request.
+async fn of_kind(
+    host: &Host,
+    version: &Version,
+    (primary, resource): (&PrimaryWatch, Resource),
+) -> Result<(Kind, Vec<Object>), ApiError> {
     let handles = host.handles.of(&version.plugin.name);
-    let insight = handles.iter().find(|handle| handle.primary() == primary)?;
-    let (grants, account) = (insight.grants(), insight.service_account());
-    let same = version.sees_as(&insight.description(), grants, account);
-    same.then(|| insight.beside()).flatten()
+    let insight = handles.into_iter().find(|it| *it.primary() == resource);
+    if let Some(insight) = &insight
+        && version.sees_as(
+            &insight.description(),
+            insight.grants(),
+            insight.service_account(),
+        )
+    {
+        let objects = insight.some(OBJECTS);
+        // An empty store may be behind.
+        if !objects.is_empty() {
+            let insight = Some(insight.clone());
+            let kind = Kind {
+                resource,
+                insight,
+                own: None,
+            };
+            return Ok((kind, objects));
+        }
+    }
+    let objects = live_primaries(host, version, (primary, &resource)).await?;
+    let names = (
+        &*version.plugin.name,
+        version.candidate.document.finalizer(),
+    );
+    let description = &version.plugin.description;
+    let watch_spec = description.watch_spec(names, primary, resource.clone());
+    let own = Some(View::unwatched(watch_spec));
+    let kind = Kind {
+        resource,
+        insight,
+        own,
+    };
+    Ok((kind, objects))
 }
 
-/// An object that the version would reconcile, as the API server has it now.
-async fn live_primary(
+/// Objects that the version would reconcile, as the API server has them now.
+async fn live_primaries(
     host: &Host,
     version: &Version,
     (watch, primary): (&PrimaryWatch, &Resource),
-) -> Result<Option<Object>, ApiError> {
+) -> Result<Vec<Object>, ApiError> {
     let grants = &version.candidate.document.grants;
     let places = match grants.watch_scope(&primary.group, &primary.plural, None) {
         Scope::All => vec![None],
         Scope::Namespaces(names) => names.into_iter().take(NAMESPACES).map(Some).collect(),
     };
     let api = host.api_for(&version.candidate.document);
-    let query = query(watch);
+    let (query, mut found) = (query(watch), Vec::new());
     for place in places {
         let Ok(path) = primary.path(place.as_deref(), None, None) else {
             continue;
@@ -143,18 +344,18 @@ async fn live_primary(
         let page = Page::of(page.get())
             .map_err(|error| ApiError::Garbled(format!("it is not a list: {error}")))?;
         let objects = page.objects(primary);
-        let mut objects = objects.filter(|object| !object.metadata.deleting);
-        if let Some(object) = objects.next() {
-            return Ok(Some(object));
+        found.extend(objects.filter(|object| !object.metadata.deleting));
+        if found.len() >= OBJECTS {
+            break;
         }
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// What a list of the objects that are reconciled asks for.
 fn query(watch: &PrimaryWatch) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
-    query.append_pair("limit", &LOOK.to_string());
+    query.append_pair("limit", &OBJECTS.to_string());
     for (name, selector) in [
         ("labelSelector", &watch.label_selector),
         ("fieldSelector", &watch.field_selector),

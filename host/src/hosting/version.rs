@@ -6,6 +6,7 @@ use super::Host;
 use super::refusal::{Refusal, RefusalReason};
 use super::takeover::{Wants, same_sight};
 use crate::api::{Discovery, Resource, ServiceAccount};
+use crate::controller::{CalledVersion, Tally};
 use crate::digest::Digest;
 use crate::grants::{Grant, Grants, entries};
 use crate::manifest::{self, DefinitionPolicy};
@@ -38,6 +39,8 @@ pub(super) struct Version {
     pub(super) digest: Digest,
     /// What was made of it.
     pub(super) plugin: Arc<Plugin>,
+    /// How its passes end.
+    pub(super) tally: Arc<Tally>,
 }
 
 impl Version {
@@ -47,10 +50,23 @@ impl Version {
         RunningVersion {
             version: described.version.clone(),
             digest: self.digest.to_string(),
-            component: format!("sha256:{}", self.digest.hex()),
+            component: self.full_digest(),
             kinds: reconciled(described),
             finalizes: finalizes(described),
         }
+    }
+
+    /// What a controller calls.
+    pub(super) fn called(&self) -> CalledVersion {
+        CalledVersion {
+            plugin: self.plugin.clone(),
+            tally: self.tally.clone(),
+        }
+    }
+
+    /// All of the digest of its component, as status and annotations have it.
+    pub(super) fn full_digest(&self) -> String {
+        format!("sha256:{}", self.digest.hex())
     }
 
     /// Whether the host installs what it carries.

@@ -103,7 +103,18 @@ fn status() -> Value {
             "version": text("What the version that runs says its version is."),
             "digest": text("The digest of the component that runs."),
             "shortDigest": text("The beginning of that digest."),
-            "lastGoodDigest": text("The digest of the last component that passed all checks."),
+            "lastGoodDigest": text("The digest of the last component that passed all checks and its trial."),
+            "smokeTest": {
+                "type": "object",
+                "description": "What the newest version would do differently from the one before it, about some objects.",
+                "properties": {
+                    "digest": text("The digest of the component that was tested."),
+                    "objects": number,
+                    "differing": number,
+                    "leftOut": number,
+                    "differences": { "type": "array", "items": { "type": "string" } },
+                },
+            },
             "kind": text("The kinds that the plugin reconciles."),
             "primaries": {
                 "description": "The kinds that the plugin reconciles, with their groups.",

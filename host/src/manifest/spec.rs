@@ -6,7 +6,7 @@ use windlass_yaml as yaml;
 
 use super::{
     API_VERSION, Build, DefinitionPolicy, DeletionPolicy, FieldError, KIND, Origin, PluginDocument,
-    RESYNC, SHORTEST_RESYNC, http, limits, source, takeover, units,
+    RESYNC, SHORTEST_RESYNC, http, limits, rollout, source, takeover, units,
 };
 use crate::api::ServiceAccount;
 use crate::grants::{Grant, GrantError, GrantErrors, Grants};
@@ -28,8 +28,8 @@ pub(super) struct DocumentMetadata {
     pub(super) name: String,
     #[serde(default, rename = "labels")]
     _labels: std::collections::BTreeMap<String, String>,
-    #[serde(default, rename = "annotations")]
-    _annotations: std::collections::BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) annotations: std::collections::BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -100,7 +100,9 @@ pub(super) fn check(
     origin: &Origin,
     document: Document,
 ) -> Result<PluginDocument, Vec<FieldError>> {
-    let name = document.metadata.name;
+    let DocumentMetadata {
+        name, annotations, ..
+    } = document.metadata;
     let fail = |path: &str, message: String| Err(vec![FieldError::new(path, message)]);
     if document.api_version != API_VERSION || document.kind != KIND {
         let (version, kind) = (document.api_version, document.kind);
@@ -111,6 +113,7 @@ pub(super) fn check(
         let must = "must be a DNS label: at most 63 of a-z, 0-9 and `-`, with a letter or digit at both ends";
         return fail("metadata.name", must.into());
     }
+    let rollback_to = rollout::rollback_to(&annotations).map_err(|problem| vec![problem])?;
     let limits = match document.spec.limits.check() {
         Ok(limits) => limits,
         Err(problem) => {
@@ -161,6 +164,8 @@ pub(super) fn check(
         crds: document.spec.crds,
         deletion: document.spec.deletion,
         build: document.spec.build,
+        rollback_to,
+        is_paused: rollout::is_paused(&annotations),
         name,
     })
 }

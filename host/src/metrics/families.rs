@@ -329,6 +329,13 @@ pub(super) const FAMILIES: &[Family] = &[
         },
     },
     Family {
+        name: "windlass_rollbacks",
+        help: "New versions of the plugin that failed much more often than the one before, which took their place again",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.rolled_back),
+    },
+    Family {
         name: "windlass_host_memory_refused",
         help: "How often the plugin was refused memory in the host, by its own limit or by the host's",
         kind: MetricType::Counter,

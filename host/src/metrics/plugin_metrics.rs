@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use super::failure::FailureKind;
 use super::history::{History, Interval, Totals};
 use super::pass_metrics::PassMetrics;
+use super::smoke_test::SmokeTestReport;
 use crate::flowcontrol::{Seconds, Throttled};
 use crate::grants::Used;
 use crate::memory::Account;
@@ -58,6 +59,8 @@ pub struct PluginMetrics {
     pub(crate) swapped: Counter,
     /// Versions that were refused.
     pub(crate) refused: Counter,
+    /// Versions that failed their trial.
+    pub(crate) rolled_back: Counter,
     /// What of its grants it has used.
     pub(crate) used: Used,
     /// What its calls asked for.
@@ -80,6 +83,9 @@ pub struct PluginMetrics {
     refusal: Mutex<Option<NotRunning>>,
     history: Mutex<History>,
     about: Mutex<Option<RunningVersion>>,
+    /// All of the digest of the last good version's component.
+    last_good: Mutex<Option<String>>,
+    smoke_test: Mutex<Option<SmokeTestReport>>,
     /// The kinds that a version reconciles which does not run yet; none if no version could say so.
     claim: Mutex<Vec<ReconciledKind>>,
     moved: watch::Sender<()>,
@@ -243,6 +249,7 @@ impl Default for PluginMetrics {
             hot_loops: Counter::default(),
             swapped: Counter::default(),
             refused: Counter::default(),
+            rolled_back: Counter::default(),
             used: Used::default(),
             calls: HostCalls::default(),
             custom_metrics: CustomMetrics::default(),
@@ -256,6 +263,8 @@ impl Default for PluginMetrics {
             refusal: Mutex::default(),
             history: Mutex::default(),
             about: Mutex::default(),
+            last_good: Mutex::default(),
+            smoke_test: Mutex::default(),
             claim: Mutex::default(),
             moved: watch::Sender::new(()),
             backlog: Mutex::default(),
@@ -382,6 +391,28 @@ impl PluginMetrics {
     pub(crate) fn is(&self, about: RunningVersion) {
         *self.about.lock() = Some(about);
         self.moved.send_replace(());
+    }
+
+    /// The version whose component has this digest is the last good one.
+    pub(crate) fn proves(&self, digest: String) {
+        *self.last_good.lock() = Some(digest);
+        self.moved.send_replace(());
+    }
+
+    /// All of the digest of the last good version's component.
+    pub fn last_good(&self) -> Option<String> {
+        self.last_good.lock().clone()
+    }
+
+    /// The smoke test of the newest version has shown this.
+    pub(crate) fn tested(&self, report: SmokeTestReport) {
+        *self.smoke_test.lock() = Some(report);
+        self.moved.send_replace(());
+    }
+
+    /// What the last smoke test has shown that refused nothing.
+    pub fn smoke_test(&self) -> Option<SmokeTestReport> {
+        self.smoke_test.lock().clone()
     }
 
     /// A version says that it reconciles these, whether it is admitted or not.

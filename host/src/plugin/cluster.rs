@@ -202,6 +202,8 @@ pub struct Traffic {
     pub requests: u32,
     /// How long the API server asked to wait, if it did.
     pub slow_down: Option<Duration>,
+    /// Whether the API server failed to answer, or was too busy to: what became of the call says nothing of the plugin.
+    pub unanswered: bool,
     /// When the plugin wants to be called again, if it said so.
     pub wake_at: Option<Timestamp>,
 }
@@ -302,6 +304,7 @@ impl Call {
         Traffic {
             requests: state.requests,
             slow_down: state.slow_down,
+            unanswered: state.unanswered,
             wake_at: self.wake_at,
         }
     }

@@ -10,6 +10,7 @@
 //! - A call that says nothing pays for a search for the word `Secret` in what it is given.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use memchr::memmem;
@@ -37,6 +38,13 @@ const ALL: &str = "hidden: the call was given more Secrets than the host looks f
 /// Hides the Secrets of one call. Clones are the same.
 #[derive(Clone, Default)]
 pub(super) struct Redactor(Arc<Mutex<SeenSecrets>>);
+
+/// Shows nothing of what it knows.
+impl fmt::Debug for Redactor {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Redactor")
+    }
+}
 
 /// What the call was given or wrote.
 enum RedactSource {
@@ -104,7 +112,7 @@ impl Redactor {
     }
 
     /// A value as JSON. It is as it was if the call saw no Secret.
-    fn value(&self, text: &str) -> String {
+    pub(super) fn value(&self, text: &str) -> String {
         let saw_none = self.0.lock().is_empty();
         if saw_none {
             text.to_owned()

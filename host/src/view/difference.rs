@@ -69,11 +69,15 @@ impl Difference {
     }
 }
 
-/// The fields in which two objects differ, but for what the server counts by itself. Of a Secret no value
-/// is shown.
-#[cfg(test)]
-pub(super) fn differences(before: &Value, after: &Value) -> Vec<Difference> {
-    let mut walk = Walk::of([before, after], None);
+/// The fields in which two objects, or what is sent of them, differ, but for what the server counts by itself. Of values
+/// is shown what `hide` makes of them; of a Secret, or if `is_secret`, nothing.
+pub(crate) fn differences(
+    [before, after]: [&Value; 2],
+    is_secret: bool,
+    hide: Option<&Hide>,
+) -> Vec<Difference> {
+    let mut walk = Walk::of([before, after], hide);
+    walk.secret |= is_secret;
     walk.compare(Some(before), Some(after), &Guide::ALL);
     walk.found.applied
 }

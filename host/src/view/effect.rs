@@ -157,7 +157,6 @@ impl<'a> Guide<'a> {
     }
 
     /// Of an object of which all was sent.
-    #[cfg(test)]
     pub(super) const ALL: Self = Self {
         sent: SentPart::All,
         others: Vec::new(),

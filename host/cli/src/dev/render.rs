@@ -295,6 +295,7 @@ async fn call(
         answer,
         output,
         writes,
+        ..
     } = dry_run.await;
     let (returned, error) = match answer {
         Ok(returned) => (returned_said(&returned), None),

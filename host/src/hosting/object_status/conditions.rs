@@ -8,7 +8,9 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::metrics::{LoadStep, NotRunning, PluginStage, RunningVersion};
+use super::super::refusal::ROLLED_BACK;
+use crate::metrics::{LoadStep, NotRunning, PluginStage, RunningVersion, SmokeTestReport};
+use crate::object::PAUSED;
 use crate::text::clean;
 
 /// The longest message of a condition that the API conventions allow.
@@ -26,8 +28,14 @@ pub(super) struct Situation<'a> {
     pub(super) stage: PluginStage,
     /// The version that runs, or stands by.
     pub(super) running: Option<RunningVersion>,
+    /// All of the digest of the last good version's component.
+    pub(super) last_good: Option<String>,
+    /// What the smoke test of the newest version has shown.
+    pub(super) smoke_test: Option<SmokeTestReport>,
     /// Why the newest version does not run.
     pub(super) refusal: Option<NotRunning>,
+    /// Whether its rollout is paused.
+    pub(super) paused: bool,
     /// Why its object is still there, if it is deleted.
     pub(super) stays: Option<String>,
     /// The host that makes its passes.
@@ -80,6 +88,9 @@ impl Told {
                 None
             }
             Truth::True => Some(("PluginLoaded", self.message.clone())),
+            Truth::False if self.reason == ROLLED_BACK => {
+                Some(("PluginRolledBack", self.message.clone()))
+            }
             Truth::False => Some(("PluginRejected", self.message.clone())),
             Truth::Unknown => None,
         }
@@ -116,6 +127,24 @@ impl Situation<'_> {
         if let Some(problem) = self.problem {
             let message = format!("{problem}{fallback}");
             return tell(Progress::Stalled, Truth::False, "DocumentInvalid", message);
+        }
+        if self.paused {
+            let (ready, message) = match self.runs() {
+                Some(running) => (
+                    Truth::True,
+                    format!(
+                        "the rollout is paused by its annotation {PAUSED}: version {} runs on, and nothing else is admitted",
+                        running.version
+                    ),
+                ),
+                None => (
+                    Truth::Unknown,
+                    format!(
+                        "the rollout is paused by its annotation {PAUSED}, and no version runs: nothing is started"
+                    ),
+                ),
+            };
+            return tell(Progress::Moving, ready, "Paused", message);
         }
         if let Some(refusal) = &self.refusal {
             let progress = if refusal.is_final {
@@ -268,15 +297,27 @@ pub(super) fn status(situation: &Situation<'_>, object: &Value, now: Timestamp) 
         let kinds = running.kinds.iter().map(|it| it.kind.as_str());
         let kinds: Vec<&str> = kinds.collect();
         status.insert("primaries".into(), json!(running.kinds));
+        let last_good = situation.last_good.as_ref();
+        let last_good = last_good.unwrap_or(&running.component);
+        status.insert("lastGoodDigest".into(), last_good.clone().into());
         for (field, text) in [
             ("version", running.version.clone()),
             ("digest", running.component.clone()),
             ("shortDigest", running.digest.clone()),
-            ("lastGoodDigest", running.component.clone()),
             ("kind", kinds.join(",")),
         ] {
             status.insert(field.into(), text.into());
         }
+    }
+    // A host that has tested nothing knows nothing better than what is there.
+    let known = || object.pointer("/status/smokeTest").cloned();
+    let tested = situation
+        .smoke_test
+        .as_ref()
+        .map(|it| json!(it))
+        .or_else(known);
+    if let Some(tested) = tested {
+        status.insert("smokeTest".into(), tested);
     }
     if let Some(holder) = situation.holder {
         status.insert("holder".into(), holder.into());

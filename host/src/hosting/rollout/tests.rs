@@ -94,6 +94,11 @@ fn what_is_refused_leaves_the_last_good_version_in_place() {
             AdmissionStep::Stop,
             AdmissionStep::Stop,
         ),
+        (
+            AdmissionEvent::Paused,
+            AdmissionStep::Pause,
+            AdmissionStep::Pause,
+        ),
     ];
     for (event, nothing, last_good) in rows {
         assert_eq!(admission_step(Runs::Nothing, event), nothing, "{event:?}");

@@ -1,7 +1,7 @@
 //! The writes of a call that is not meant: answered here, noted, and never sent.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -12,8 +12,10 @@ use crate::api::{Request, Resource, object as json_object};
 use crate::grants::Access;
 use crate::object::{ApplyScope, Key, Object};
 use crate::plugin::bindings::cluster::{Error, ListQuery};
+use crate::plugin::redact::Redactor;
 use crate::rights::Verdict;
 use crate::selector::LabelSelector;
+use crate::view::Hide;
 
 /// A write that was not sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,12 +32,23 @@ pub struct CapturedWrite {
 
 /// The writes that calls would have made, in order. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct CapturedWrites(Arc<Mutex<Vec<CapturedWrite>>>);
+pub struct CapturedWrites(Arc<Mutex<Vec<CapturedWrite>>>, Arc<OnceLock<Redactor>>);
 
 impl CapturedWrites {
     /// Those so far.
     pub fn all(&self) -> Vec<CapturedWrite> {
         self.0.lock().clone()
+    }
+
+    /// What people may be shown of values that the first call has written.
+    pub fn hide(&self) -> Hide {
+        let redactor = self.1.get().cloned().unwrap_or_default();
+        Arc::new(move |value| redactor.value(value))
+    }
+
+    /// What a call writes is shown as `redactor` says.
+    pub(super) fn hides(&self, redactor: &Redactor) {
+        let _ = self.1.set(redactor.clone());
     }
 
     fn note(&self, verb: &'static str, target: &Target, body: Option<Value>) {

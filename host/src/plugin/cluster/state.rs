@@ -27,6 +27,7 @@ pub(super) struct SharedState {
     /// Whether it was refused memory.
     pub(super) exceeded: bool,
     pub(super) slow_down: Option<Duration>,
+    pub(super) unanswered: bool,
     /// How many more lines the host writes about the call.
     pub(super) remarks_left: u32,
 }
@@ -54,6 +55,7 @@ impl CallState {
             memory,
             exceeded: false,
             slow_down: None,
+            unanswered: false,
             remarks_left: remarks::MOST,
         })))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::Call;
+use super::{Call, WriteMode};
 use crate::api::{ApiError, Request};
 use crate::flowcontrol::Throttled;
 use crate::plugin::bindings::cluster::Error;
@@ -48,6 +48,9 @@ impl Call {
     /// What people are told of it, and of what it writes, goes through `redactor`.
     pub(in crate::plugin) fn hiding(self, redactor: Redactor) -> Self {
         self.cluster.view.hides(&self.primary.key, redactor.hide());
+        if self.cluster.writes == WriteMode::Captured {
+            self.cluster.captured.hides(&redactor);
+        }
         Self { redactor, ..self }
     }
 
@@ -156,6 +159,7 @@ impl Call {
     pub(super) fn slow_down(&self, error: &ApiError) {
         let mut state = self.state.lock();
         state.slow_down = state.slow_down.max(error.slow_down());
+        state.unanswered |= error.is_no_answer();
     }
 
     /// Whether the plugin may have one more line in the log, of no great length.

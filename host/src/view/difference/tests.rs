@@ -1,6 +1,10 @@
 //! What is told of the difference of two objects.
 
 use super::*;
+
+fn differences(before: &Value, after: &Value) -> Vec<Difference> {
+    super::differences([before, after], false, None)
+}
 use serde_json::json;
 
 /// `path before after`, one for each difference.

@@ -27,7 +27,10 @@ fn situation(stage: PluginStage) -> Situation<'static> {
         problem: None,
         stage,
         running: None,
+        last_good: None,
+        smoke_test: None,
         refusal: None,
+        paused: false,
         stays: None,
         holder: None,
     }
