@@ -282,6 +282,8 @@ fn alone(file: &Path) -> PluginDocument {
         resync: windlass_host::manifest::RESYNC,
         crds: DefinitionPolicy::Ignore,
         deletion: DeletionPolicy::default(),
+        rollback_to: None,
+        is_paused: false,
         build: None,
     }
 }
