@@ -288,7 +288,7 @@ impl Worker {
         let error = pass.outcome.as_ref().err();
         let last = error.and_then(|_| self.records.last_failure(&record.primary));
         report::pass(cluster, primary, pass, &record, last.as_deref());
-        // Last of all: what comes of it may be that another version runs.
+        // From now on another version may take its place.
         match tally::failed(pass) {
             Some(failed) => run.version.tally.ended(failed, record.error.as_deref()),
             None => self.queue.says_nothing(run.taken),

@@ -1,21 +1,21 @@
 //! One plugin's versions, admitted one after the other, until each is replaced or stopped. What is done is decided in
 //! [`super::rollout`].
 
+mod trial;
+
 use std::convert::Infallible;
-use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 
 use super::fetch::Fetcher;
 use super::last_good::KeptAs;
 use super::quarantine::Stopped;
-use super::refusal::{Refusal, RefusalReason, Retry, RolledBack};
+use super::refusal::{Refusal, Retry};
 use super::rollout::{AdmissionEvent, AdmissionStep, Runs, admission_step};
-use super::trial::{OnTrial, Trials, Verdict};
+use super::trial::{Trials, Verdict};
 use super::version::Version;
-use super::{Asked, Host, LastGood};
+use super::{Asked, Host};
 
 use crate::metrics::PluginStage;
 use crate::source::{Candidate, Component};
@@ -23,9 +23,6 @@ use crate::text::LogOnce;
 
 /// So many versions of a plugin that were stopped are remembered.
 const STOPPED: usize = 4;
-
-/// How long a disk may take to keep a version.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A version that was admitted, and its component.
 pub(super) type Admitted = (Arc<Version>, Vec<u8>);
@@ -141,54 +138,6 @@ impl Host {
             }
         }
     }
-
-    /// Keeps what was admitted, as the last good version or as one on trial.
-    async fn keep(&self, candidate: &Arc<Candidate>, bytes: Vec<u8>, kept: KeptAs) {
-        let (plugin, candidate) = (&*candidate.document.name, candidate.clone());
-        let keep = move |last_good: LastGood| last_good.keep_as(&candidate, &bytes, kept);
-        self.in_state(plugin, keep).await;
-        tracing::debug!(plugin, reached = "kept", "loading");
-    }
-
-    /// Does something to what is kept of `plugin`, and warns if that fails.
-    async fn in_state(
-        &self,
-        plugin: &str,
-        step: impl FnOnce(LastGood) -> io::Result<()> + Send + 'static,
-    ) {
-        let Some(last_good) = self.last_good.clone() else {
-            return;
-        };
-        let stepping = self.seams.spawn.blocking(move || step(last_good));
-        let done = match self.seams.clock.within(PATIENCE, stepping).await {
-            Some(done) => done.unwrap_or_else(|lost| Err(io::Error::other(lost))),
-            None => Err(io::Error::other("the disk is too slow")),
-        };
-        if let Err(error) = done {
-            tracing::warn!(
-                plugin,
-                "its last good version cannot be kept in the state folder: {error}"
-            );
-        }
-    }
-}
-
-impl Host {
-    /// The trial of `version` has ended well.
-    async fn proved(&self, version: &Version) {
-        let (plugin, digest) = (&*version.plugin.name, version.full_digest());
-        let number = &version.plugin.description.version;
-        tracing::info!(
-            plugin,
-            version = number,
-            digest,
-            "its trial has ended well: it is the last good version"
-        );
-        self.metrics.of(plugin).proves(digest);
-        let name = plugin.to_owned();
-        self.in_state(plugin, move |last_good| last_good.promote(&name))
-            .await;
-    }
 }
 
 impl Admissions<'_> {
@@ -215,45 +164,13 @@ impl Admissions<'_> {
         self.stopped.drain(..many);
     }
 
-    /// Does what follows from the trial of what runs, if that is over: it is the last good version from now on, or the
-    /// one before it takes its place again.
-    async fn end_trial(&mut self) {
-        let Some(on_trial) = self.trials.take_judged() else {
-            return;
-        };
-        let current = self.current.as_ref();
-        let is_current = current.is_some_and(|it| Arc::ptr_eq(it, &on_trial.version));
-        match on_trial.verdict {
-            Verdict::Good if is_current => self.host.proved(&on_trial.version).await,
-            Verdict::RollBack if is_current => self.roll_back(on_trial),
-            Verdict::Waits | Verdict::GoesOn | Verdict::Good | Verdict::RollBack => {}
-        }
-    }
-
-    /// Runs the version before `bad` again, and refuses `bad` for good.
-    fn roll_back(
-        &mut self,
-        OnTrial {
-            version, before, ..
-        }: OnTrial,
-    ) {
-        let refusal = Refusal::from(RefusalReason::RolledBack(RolledBack::of(&version, &before)));
-        let candidate = version.candidate.clone();
-        self.stopped.retain(|(it, _)| *it != candidate);
-        self.stopped.push((candidate, refusal));
-        self.forget_stopped();
-        self.host.metrics.of(self.name).rolled_back.inc();
-        self.current = Some(before.clone());
-        self.accept.send_replace(Some(before));
-    }
-
     /// Judges `candidate`. If nothing runs, the last good version does from now on.
     async fn judge(&mut self, candidate: Option<Arc<Candidate>>) -> Outcome {
         let host = self.host;
         let is_paused = |it: &Arc<Candidate>| it.document.is_paused;
         let paused = candidate.as_ref().is_some_and(is_paused);
         if self.current.is_none() {
-            // What ran before a pause is not rolled out anew by it.
+            // What ran before a pause runs on, also if it is what is asked for.
             let asked = candidate.as_deref().filter(|_| !paused);
             let resumed = host.resume(self.name, asked, &self.stopped);
             let resumed = Box::pin(resumed).await;
@@ -368,27 +285,6 @@ impl Admissions<'_> {
         if self.said.is_new((candidate, why.to_owned())) {
             tracing::info!(plugin = self.name, "{why}");
         }
-    }
-
-    /// Puts `version` on trial, which is about to take the place of what runs.
-    fn put_on_trial(&self, version: &Arc<Version>) -> KeptAs {
-        let Some(current) = self.current.clone() else {
-            return KeptAs::LastGood;
-        };
-        if version.candidate.document.rollback_to.is_some() {
-            // Somebody has chosen it.
-            self.trials.end();
-            self.host
-                .metrics
-                .of(self.name)
-                .proves(version.full_digest());
-            return KeptAs::LastGood;
-        }
-        // What is on trial itself is not the last good one.
-        let before = self.trials.of(&current).map(|it| it.before);
-        self.trials
-            .begin(version.clone(), before.unwrap_or(current));
-        KeptAs::OnTrial
     }
 
     /// Tells people why `candidate` does not run, once.

@@ -92,7 +92,8 @@ impl<'a> PluginRunner<'a> {
                 next = next.as_mut() => return self.take_in(next).await,
                 () = self.moved() => return self.start_again().await,
                 lack = self.loses_watch() => return self.wait_for_rights(lack).await,
-                () = self.may_begin() => Box::pin(self.begin()).await,
+                // What is here is another version then: whatever follows is compared with that.
+                () = self.may_begin() => return Box::pin(self.begin()).await,
                 verdict = self.verdict() => self.judge(verdict),
             }
         }

@@ -5,6 +5,7 @@
 //!   That refuses nothing.
 
 mod compare;
+mod kinds;
 mod sample;
 
 use std::sync::Arc;
@@ -17,24 +18,17 @@ use super::Host;
 use super::dry_run::{DryRun, Returned};
 use super::refusal::RefusalReason;
 use super::version::Version;
-use crate::api::{ApiError, Request, Resource};
-use crate::controller::ControllerHandle;
+use crate::api::{ApiError, Resource};
 use crate::error::Chain;
-use crate::grants::Scope;
 use crate::metrics::SmokeTestReport;
-use crate::object::{Object, Page};
+use crate::object::Object;
 use crate::plugin::cluster::Primary;
-use crate::plugin::{Action, CallError, Cancel, PrimaryWatch, Progress};
+use crate::plugin::{Action, CallError, Cancel, Progress};
 use crate::recording::Function;
 use crate::view::{Hide, View};
 use compare::{Tried, compare, is_alike};
-use sample::{OBJECTS, sample};
-
-/// Kinds that are looked into, of those that `*` stands for.
-const KINDS: usize = 10;
-
-/// Namespaces that are looked into.
-const NAMESPACES: usize = 10;
+use kinds::{Kind, kinds};
+use sample::sample;
 
 /// How long a test goes on, beyond an object of each kind.
 const BUDGET: Duration = Duration::from_secs(2);
@@ -52,30 +46,6 @@ pub(super) enum SmokeTest {
     Unknown(ApiError),
     /// It did not: about this object, for this reason.
     Failed(String, CallError),
-}
-
-/// The objects of one kind that may be tested.
-struct Kind {
-    resource: Resource,
-    /// The controller that reconciles them now, if there is one.
-    insight: Option<Arc<ControllerHandle>>,
-    /// What the new version sees, if that is not what the controller sees.
-    own: Option<View>,
-}
-
-impl Kind {
-    /// What the new version sees.
-    fn view(&self) -> Option<View> {
-        let own = self.own.as_ref().map(View::beside);
-        own.or_else(|| Some(self.insight.as_ref()?.beside()))
-    }
-
-    /// What the version that runs sees, and `object` there.
-    fn before(&self, object: &Object) -> Option<(View, Object)> {
-        let insight = self.insight.as_ref()?;
-        let object = insight.get(&self.resource, &object.metadata.key)?;
-        Some((insight.beside(), object))
-    }
 }
 
 impl SmokeTest {
@@ -255,116 +225,6 @@ fn tried(run: &DryRun) -> Tried {
 
 fn count(objects: usize) -> u64 {
     u64::try_from(objects).unwrap_or(u64::MAX)
-}
-
-/// The kinds of `version`, each with some objects that it would reconcile.
-async fn kinds(host: &Host, version: &Version) -> Result<Vec<(Kind, Vec<Object>)>, ApiError> {
-    let mut found = Vec::new();
-    for primary in &version.plugin.description.primaries {
-        let kinds = host.kinds_of(version, primary).await?;
-        for resource in kinds.into_iter().take(KINDS) {
-            match of_kind(host, version, (primary, resource)).await {
-                Ok(kind) => found.push(kind),
-                // One bad kind of many holds no version back.
-                Err(_) if primary.is_every_kind() => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// One of the kinds of `version`, with some objects. If the controller that runs sees what the version sees, the test waits
-/// for no request.
-async fn of_kind(
-    host: &Host,
-    version: &Version,
-    (primary, resource): (&PrimaryWatch, Resource),
-) -> Result<(Kind, Vec<Object>), ApiError> {
-    let handles = host.handles.of(&version.plugin.name);
-    let insight = handles.into_iter().find(|it| *it.primary() == resource);
-    if let Some(insight) = &insight
-        && version.sees_as(
-            &insight.description(),
-            insight.grants(),
-            insight.service_account(),
-        )
-    {
-        let objects = insight.some(OBJECTS);
-        // An empty store may be behind.
-        if !objects.is_empty() {
-            let insight = Some(insight.clone());
-            let kind = Kind {
-                resource,
-                insight,
-                own: None,
-            };
-            return Ok((kind, objects));
-        }
-    }
-    let objects = live_primaries(host, version, (primary, &resource)).await?;
-    let names = (
-        &*version.plugin.name,
-        version.candidate.document.finalizer(),
-    );
-    let description = &version.plugin.description;
-    let watch_spec = description.watch_spec(names, primary, resource.clone());
-    let own = Some(View::unwatched(watch_spec));
-    let kind = Kind {
-        resource,
-        insight,
-        own,
-    };
-    Ok((kind, objects))
-}
-
-/// Objects that the version would reconcile, as the API server has them now.
-async fn live_primaries(
-    host: &Host,
-    version: &Version,
-    (watch, primary): (&PrimaryWatch, &Resource),
-) -> Result<Vec<Object>, ApiError> {
-    let grants = &version.candidate.document.grants;
-    let places = match grants.watch_scope(&primary.group, &primary.plural, None) {
-        Scope::All => vec![None],
-        Scope::Namespaces(names) => names.into_iter().take(NAMESPACES).map(Some).collect(),
-    };
-    let api = host.api_for(&version.candidate.document);
-    let (query, mut found) = (query(watch), Vec::new());
-    for place in places {
-        let Ok(path) = primary.path(place.as_deref(), None, None) else {
-            continue;
-        };
-        let page = match api.text(Request::get(format!("{path}?{query}"))).await {
-            Ok(page) => page,
-            // Who may not read its primaries now will be told so when it watches them.
-            Err(error) if error.is_forbidden() || error.is_not_found() => continue,
-            Err(error) => return Err(error),
-        };
-        let page = Page::of(page.get())
-            .map_err(|error| ApiError::Garbled(format!("it is not a list: {error}")))?;
-        let objects = page.objects(primary);
-        found.extend(objects.filter(|object| !object.metadata.deleting));
-        if found.len() >= OBJECTS {
-            break;
-        }
-    }
-    Ok(found)
-}
-
-/// What a list of the objects that are reconciled asks for.
-fn query(watch: &PrimaryWatch) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    query.append_pair("limit", &OBJECTS.to_string());
-    for (name, selector) in [
-        ("labelSelector", &watch.label_selector),
-        ("fieldSelector", &watch.field_selector),
-    ] {
-        if let Some(selector) = selector {
-            query.append_pair(name, selector);
-        }
-    }
-    query.finish()
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub(super) struct Tried {
 type WriteName = (String, Key, bool, usize);
 
 /// How the two versions differ about one object, each as a line without the name of that object. `again` is the old
-/// version once more: what it does not do twice, such as a time that it writes, is no difference. Of values is shown what
+/// version once more: what it does not do twice, such as a time that it writes, does not count. Of values is shown what
 /// `hide` makes of them.
 pub(super) fn compare(old: &Tried, again: &Tried, new: &Tried, hide: &Hide) -> Vec<String> {
     let noise: BTreeSet<String> = unlike(old, again, hide).into_keys().collect();

@@ -79,7 +79,8 @@ fn message(object: &Value, kind: &str) -> Result<String> {
 
 #[tokio::test]
 async fn a_version_that_always_fails_is_rolled_back_after_its_first_passes() -> Result<()> {
-    let objects = running("rollback", &[]).await?;
+    let metrics = "--metrics-bind-address=127.0.0.1:0".to_owned();
+    let objects = running("rollback", &[metrics]).await?;
     let names: Vec<String> = (0..15).map(|number| format!("g{number}")).collect();
     for name in &names {
         objects.cluster.greet(name, json!({ "name": name })).await?;
