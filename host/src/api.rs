@@ -65,6 +65,8 @@ pub struct Api {
     client: kube::Client,
     seams: Seams,
     gate: Option<Gate>,
+    /// Whether it sends reads alone.
+    read_only: bool,
     requests: Requests,
     identity: Identity,
 }
@@ -76,6 +78,7 @@ impl Api {
             client,
             seams,
             gate: None,
+            read_only: false,
             requests: Requests::default(),
             identity: Identity::Own,
         }
@@ -107,6 +110,15 @@ impl Api {
     pub fn acting_as(&self, account: &ServiceAccount) -> Self {
         Self {
             identity: self.identity.acting_as(account),
+            ..self.clone()
+        }
+    }
+
+    /// The same, but it sends reads alone: whatever is asked of it, nothing is written.
+    #[must_use]
+    pub fn read_only(&self) -> Self {
+        Self {
+            read_only: true,
             ..self.clone()
         }
     }
@@ -181,6 +193,9 @@ impl Api {
         &self,
         request: Request,
     ) -> Result<T, ApiError> {
+        if self.read_only && request.method != Method::GET {
+            return Err(ApiError::ReadOnly);
+        }
         let (client, clock) = (self.client.clone(), self.seams.clock);
         let requests = self.requests.clone();
         let identity = self.identity.clone();
@@ -234,7 +249,7 @@ impl Api {
     /// Whether writes pass the gate now.
     pub fn may_write(&self) -> bool {
         let gate = self.gate.as_ref();
-        gate.is_none_or(|gate| gate.allowance().is_some())
+        !self.read_only && gate.is_none_or(|gate| gate.allowance().is_some())
     }
 
     /// The time, for who sends requests again.

@@ -94,6 +94,7 @@ fn unanswered(error: &ApiError, server: &str, source: &str) -> anyhow::Error {
         ),
         ApiError::Status { .. }
         | ApiError::NotLeader
+        | ApiError::ReadOnly
         | ApiError::Garbled(_)
         | ApiError::TooLarge
         | ApiError::NoRoom(_)

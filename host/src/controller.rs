@@ -16,6 +16,7 @@ mod handle;
 mod hot;
 mod kinds;
 mod object_state;
+mod observe;
 mod once;
 mod pass_run;
 mod queue;
@@ -47,7 +48,7 @@ use tokio::time::Instant;
 
 use crate::api::{Discovery, Resource};
 use crate::bugs::bug;
-use crate::events::Recorder;
+use crate::events::{Recorder, Regarding};
 use crate::grants::Grants;
 use crate::informer::Informers;
 use crate::memory::Room;
@@ -88,6 +89,8 @@ pub struct ControllerParts {
     pub informers: Informers,
     /// Where Events go.
     pub events: Recorder,
+    /// Where it is told what the plugin would write; nothing if it writes.
+    pub observing: Option<Observing>,
     /// How often everything is looked at again.
     pub resync: Duration,
     /// Where passes are recorded.
@@ -102,6 +105,15 @@ pub struct ControllerParts {
     pub seams: Seams,
 }
 
+/// How it is told that a plugin would write something, which observes.
+#[derive(Clone)]
+pub struct Observing {
+    /// Where Events about the plugin itself go.
+    pub events: Recorder,
+    /// The plugin's object; nothing if it has none.
+    pub plugin: Option<Regarding>,
+}
+
 impl ControllerParts {
     /// What the plugin's calls reach the cluster by; it counts in the plugin's metrics.
     fn cluster_access(&self, view: Arc<View>, hints: &Hints) -> ClusterAccess {
@@ -109,6 +121,10 @@ impl ControllerParts {
             api: self.api.clone(),
             discovery: self.discovery.clone(),
             events: self.events.clone(),
+        };
+        let writes = match self.observing {
+            Some(_) => WriteMode::Observed,
+            None => WriteMode::Sent,
         };
         let (meters, grants) = (&self.meters, self.grants.clone());
         ClusterAccess {
@@ -120,7 +136,7 @@ impl ControllerParts {
             throttled: meters.throttled.clone(),
             http: self.http.clone(),
             replaces: self.replaces.clone(),
-            ..ClusterAccess::of(&self.plugin, grants, view, means, WriteMode::Sent)
+            ..ClusterAccess::of(&self.plugin, grants, view, means, writes)
         }
     }
 }
@@ -202,6 +218,7 @@ impl Prepared {
             reconcilers.collect(),
             queue.clone(),
             (parts.records.clone(), parts.meters.clone()),
+            parts.observing.clone(),
             parts.seams.clone(),
         ));
         let kinds = worker.reconcilers().iter().zip(watched);

@@ -94,6 +94,8 @@ pub struct Recorder {
     letters: mpsc::Sender<Letter>,
     clock: Clock,
     shared: Arc<Mutex<RecorderState>>,
+    /// Whether it publishes nothing.
+    is_muted: bool,
 }
 
 /// What the sending task is handed.
@@ -193,8 +195,18 @@ impl Recorder {
             letters,
             clock: seams.clock,
             shared,
+            is_muted: false,
         };
         (recorder, task)
+    }
+
+    /// The same, but it publishes nothing.
+    #[must_use]
+    pub fn muted(&self) -> Self {
+        Self {
+            is_muted: true,
+            ..self.clone()
+        }
     }
 
     /// From now on all plugins together may publish so many.
@@ -219,6 +231,9 @@ impl Recorder {
 
     /// Records an Event, if there is room.
     pub fn publish(&self, note: Event) {
+        if self.is_muted {
+            return;
+        }
         let now = self.clock.now();
         let plugin = note.plugin.clone();
         let (taken, throttled) = {

@@ -19,6 +19,7 @@ mod fetch;
 mod last_good;
 mod next_version;
 mod object_status;
+mod observing;
 mod plan;
 mod plugin;
 mod plugins;

@@ -10,6 +10,7 @@ mod deletion;
 mod explain;
 mod http;
 mod limits;
+mod mode;
 mod origin;
 #[cfg(test)]
 mod page;
@@ -35,6 +36,7 @@ pub use definitions::DefinitionPolicy;
 pub use deletion::DeletionPolicy;
 pub use explain::explain;
 pub use limits::{Limits, MOST_MEMORY};
+pub use mode::Mode;
 pub use origin::Origin;
 use places::Places;
 pub use places::line_of_grant;
@@ -84,6 +86,8 @@ pub struct PluginDocument {
     pub crds: DefinitionPolicy,
     /// What becomes of it when its object is deleted.
     pub deletion: DeletionPolicy,
+    /// Whether it writes.
+    pub mode: Mode,
     /// How the component is made; `windlass run` does not look at it.
     pub build: Option<Build>,
     /// The component that runs, whatever `source` says.

@@ -31,6 +31,9 @@ pub enum ApiError {
     /// The write was not sent: the host could not be sure that it still holds the plugin's Lease.
     #[error("not sent: the lease was not renewed recently enough")]
     NotLeader,
+    /// The write was not sent: the plugin observes.
+    #[error("not sent: the plugin observes, and nothing is written for it")]
+    ReadOnly,
     /// No answer, or half of one. A write may have been carried out.
     #[error("cannot reach the API server: {0}")]
     Unreachable(String),
@@ -125,6 +128,7 @@ impl ApiError {
         match self {
             Self::Status { code, .. } => Some(*code),
             Self::NotLeader
+            | Self::ReadOnly
             | Self::Unreachable(_)
             | Self::Garbled(_)
             | Self::TooLarge
@@ -186,7 +190,11 @@ impl ApiError {
                 retry_after.is_some() || reasons.contains(&reason.as_str())
             }
             Self::NotLeader | Self::Unreachable(_) | Self::Garbled(_) => true,
-            Self::Status { .. } | Self::TooLarge | Self::NoRoom(_) | Self::NotAsAccount(_) => false,
+            Self::Status { .. }
+            | Self::ReadOnly
+            | Self::TooLarge
+            | Self::NoRoom(_)
+            | Self::NotAsAccount(_) => false,
         }
     }
 
@@ -205,6 +213,7 @@ impl ApiError {
             // By then the lease is renewed, or lost.
             Self::NotLeader => Some(Duration::from_secs(1)),
             Self::Status { .. }
+            | Self::ReadOnly
             | Self::Unreachable(_)
             | Self::Garbled(_)
             | Self::TooLarge
@@ -219,7 +228,7 @@ impl ApiError {
             Self::NotLeader | Self::Unreachable(_) | Self::Garbled(_) => true,
             Self::Status { code: 429, .. } => self.slow_down().is_some(),
             Self::Status { code, .. } => matches!(code, 408 | 500..=599),
-            Self::TooLarge | Self::NoRoom(_) => false,
+            Self::TooLarge | Self::NoRoom(_) | Self::ReadOnly | Self::NotAsAccount(_) => false,
         }
     }
 
@@ -228,6 +237,7 @@ impl ApiError {
         match self {
             Self::Status { retry_after, .. } => self.slow_down().or(*retry_after),
             Self::NotLeader
+            | Self::ReadOnly
             | Self::Unreachable(_)
             | Self::Garbled(_)
             | Self::TooLarge

@@ -38,6 +38,17 @@ impl Step {
     }
 }
 
+/// What is done in the place of `step` for a plugin that observes: no finalizer is put on or taken off. An object that
+/// would be protected first is reconciled at once.
+pub(super) fn observed(step: Step, object: &Metadata, goes: bool) -> Step {
+    match step {
+        Step::Release if object.deleting && goes => Step::Going,
+        Step::Release if object.deleting => Step::Ignore,
+        Step::Protect | Step::Release => Step::Reconcile,
+        Step::Reconcile | Step::Finalize | Step::Going | Step::Paused | Step::Ignore => step,
+    }
+}
+
 /// Chooses the step for an object under the finalizer called `name`. `leaves`: it has left the selectors, and that is
 /// enough for it to be finalized. `goes`: the plugin is called for what is going away.
 pub(super) fn next_step(
@@ -150,6 +161,25 @@ mod tests {
             ..object(&["other"], true)
         };
         assert_eq!(next_step(&paused, OURS, (Never, true), false), Step::Ignore);
+    }
+
+    #[test]
+    fn who_observes_changes_no_finalizers() {
+        let cases = [
+            (object(&[], false), Always, false, Step::Reconcile),
+            (object(&[OURS], false), Always, false, Step::Reconcile),
+            (object(&[OURS], true), Always, false, Step::Finalize),
+            (object(&["other"], true), Always, false, Step::Ignore),
+            (object(&["other"], true), Always, true, Step::Going),
+            (object(&[OURS], false), Never, false, Step::Reconcile),
+            (object(&[OURS], true), Never, false, Step::Ignore),
+            (object(&[OURS], true), Never, true, Step::Going),
+        ];
+        for (object, finalizes, goes, want) in cases {
+            let step = next_step(&object, OURS, (finalizes, goes), false);
+            let step = observed(step, &object, goes);
+            assert_eq!(step, want, "{object:?} {finalizes:?} {goes}");
+        }
     }
 
     #[test]

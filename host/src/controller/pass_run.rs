@@ -66,6 +66,7 @@ impl PassRun<'_> {
             error: error.map(|error| clean(&Chain(error).to_string(), TEXT)),
             output: clean(pass.output.trim(), TEXT),
             recording: pass.recording.clone(),
+            observes: self.reconciler.observes(),
             hot_loop,
             trace: spans::trace_id(&self.span),
             next,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::finalizer::{Step, next_step};
+use super::finalizer::{Step, next_step, observed};
 use super::record::PrimaryKey;
 use super::tally::Tally;
 use crate::api::{Accept, ApiError, Request as ApiRequest, Resource};
@@ -186,6 +186,15 @@ impl Reconciler {
 
     /// Makes one pass over `object`, which has failed `attempt` times before, with this `version`.
     pub(super) async fn pass(&self, version: &PassVersion, object: &Object, attempt: u32) -> Pass {
+        let mut pass = self.take_step(version, object, attempt).await;
+        if self.observes() && matches!(pass.outcome, Err(PassError::Call(CallError::Undecided))) {
+            // It has come as far as it can without the answer to a request that is not sent.
+            pass.outcome = Ok(Done::Rest);
+        }
+        pass
+    }
+
+    async fn take_step(&self, version: &PassVersion, object: &Object, attempt: u32) -> Pass {
         let step = self.step(&version.plugin, object);
         match step {
             Step::Protect => self.patch(step, object, FinalizerPatch::Protect).await,
@@ -232,7 +241,16 @@ impl Reconciler {
         });
         let goes = plugin.reconciles_going();
         let leaves = on_leave && !self.is_watched(&object.metadata.key);
-        next_step(&object.metadata, &self.finalizer, (finalizes, goes), leaves)
+        let step = next_step(&object.metadata, &self.finalizer, (finalizes, goes), leaves);
+        if self.observes() {
+            return observed(step, &object.metadata, goes);
+        }
+        step
+    }
+
+    /// Whether the plugin observes: nothing is written.
+    pub(super) fn observes(&self) -> bool {
+        !self.cluster.writes.is_sent()
     }
 
     /// Whether the object called `key` is there, and matches the selectors.
@@ -273,7 +291,10 @@ impl Reconciler {
             Progress::Pending(millis) => Done::After(millis),
         });
         pass.recording = recording;
-        if done && let Err(error) = self.settle(&whole.metadata, FinalizerPatch::Release).await {
+        if done
+            && !self.observes()
+            && let Err(error) = self.settle(&whole.metadata, FinalizerPatch::Release).await
+        {
             pass.traffic.slow_down = pass.traffic.slow_down.max(error.slow_down());
             pass.outcome = Err(error);
         }

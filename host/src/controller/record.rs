@@ -119,6 +119,8 @@ pub struct Record {
     pub output: String,
     /// The file that its recording is in, if it failed and there is one.
     pub recording: Option<PathBuf>,
+    /// Whether the plugin observes: what its journal has as written would have been.
+    pub observes: bool,
     /// The endless loop that it is a turn of, in words, if it is in one.
     pub hot_loop: Option<String>,
     /// The trace that it was sent as, if it was: 32 hexadecimal digits.
@@ -167,6 +169,7 @@ impl Record {
             error: None,
             output: String::new(),
             recording: None,
+            observes: false,
             hot_loop: None,
             trace: None,
             next: None,

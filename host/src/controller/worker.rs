@@ -12,11 +12,13 @@ use parking_lot::{Mutex, RwLock};
 use tokio::time::Instant;
 use tracing::Instrument;
 
+use super::Observing;
 use super::backoff::{Backoff, Revision};
 use super::count::count;
 use super::finalizer::Step;
 use super::hot::{Churn, HotLoops, Rivals};
 use super::object_state::Hold;
+use super::observe::Observer;
 use super::pass_run::PassRun;
 use super::queue::Priority;
 use super::reconcile::{Done, Pass, PassVersion, Reconciler};
@@ -64,6 +66,8 @@ pub(super) struct Worker {
     hurried: AtomicBool,
     records: Records,
     meters: Arc<PluginMetrics>,
+    /// Of a plugin that observes.
+    observer: Option<Observer>,
     seams: Seams,
 }
 
@@ -80,6 +84,7 @@ impl Worker {
         reconcilers: Vec<Reconciler>,
         queue: Arc<WorkQueue>,
         (records, meters): (Records, Arc<PluginMetrics>),
+        observing: Option<Observing>,
         seams: Seams,
     ) -> Self {
         Self {
@@ -96,6 +101,7 @@ impl Worker {
             hurried: AtomicBool::new(false),
             records,
             meters,
+            observer: observing.map(Observer::new),
             seams,
         }
     }
@@ -157,6 +163,7 @@ impl Worker {
         self.records.forget_failing();
         self.meters.failing.set(0);
         self.meters.paused.set(0);
+        self.meters.differing.set(0);
     }
 
     /// Gives the Events of the plugin the weight of this version, which takes over.
@@ -253,6 +260,9 @@ impl Worker {
         cluster.forget(reconciler.resource(), &key.key);
         self.records.forget(&reconciler.primary_key(&key.key));
         self.pauses(key, false);
+        if let Some(observer) = &self.observer {
+            observer.forget(key, &self.meters);
+        }
         self.count_failing();
     }
 
@@ -281,7 +291,13 @@ impl Worker {
         {
             report::too_soon(cluster, primary, *asked);
         }
-        let hot_loop = self.cool(run, &journal);
+        let hot_loop = match &self.observer {
+            Some(observer) => {
+                observer.ended(run, &journal, &self.meters);
+                None
+            }
+            None => self.cool(run, &journal),
+        };
         let record = run.record(journal, hot_loop, delay);
         report::span(&run.span, &record);
         count(&self.meters, run.reconciler.counts(), pass, &record);

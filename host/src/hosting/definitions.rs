@@ -125,7 +125,7 @@ impl Host {
                     let situation = Situation {
                         carried,
                         present: present.as_ref(),
-                        policy: version.candidate.document.crds,
+                        policy: version.definition_policy(),
                         plugin,
                         needed: &needed,
                         leads: gate.allowance().is_some(),

@@ -108,6 +108,7 @@ async fn prepare(host: &Host, gate: &Gate, version: &Version) -> Prepared {
                 tally: version.tally.clone(),
                 ..parts(host, api, version.plugin.clone(), document)
             };
+            let parts = Box::pin(host.observing(parts, version)).await;
             Prepared::watch(parts, primaries).await
         }
         Err(problem) => {
@@ -137,6 +138,7 @@ pub(super) fn parts(
         discovery: host.discovery.clone(),
         informers: host.informers.clone(),
         events: host.events.clone(),
+        observing: None,
         resync: document.resync,
         records: host.records.of(&plugin.name),
         meters,

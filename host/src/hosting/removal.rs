@@ -21,7 +21,7 @@ use crate::api::{Resource, ServedKind};
 use crate::finalizers::{FinalizerPatch, settle_finalizer};
 use crate::grants::Scope;
 use crate::lease::ObservedLease;
-use crate::manifest::{self, DeletionPolicy, PluginDocument};
+use crate::manifest::{self, DeletionPolicy, Mode, PluginDocument};
 use crate::metrics::ReconciledKind;
 use crate::object::Object;
 use crate::source::{PluginObjects, plugins};
@@ -134,6 +134,19 @@ impl Situation {
     }
 }
 
+/// What becomes of the plugin when its object is deleted. Whoever observes takes no finalizer off: the one of an operator
+/// that ran before is that operator's still, and with its own, from when it wrote, objects wait for somebody.
+fn policy(document: &PluginDocument) -> DeletionPolicy {
+    match (document.mode, &document.finalizer, document.deletion) {
+        (Mode::Run, _, policy) => policy,
+        (Mode::Observe, Some(_), _) => DeletionPolicy::Orphan,
+        (Mode::Observe, None, DeletionPolicy::Orphan) => DeletionPolicy::Orphan,
+        (Mode::Observe, None, DeletionPolicy::Wait | DeletionPolicy::Release) => {
+            DeletionPolicy::Wait
+        }
+    }
+}
+
 impl Host {
     /// Removes plugins whose objects are deleted.
     pub(super) async fn remove_plugins(
@@ -207,7 +220,7 @@ impl Host {
         let runs_as_object = roster.has_object(name);
         let running = runs_as_object.then(|| self.metrics.of(name));
         let situation = Situation {
-            policy: document.deletion,
+            policy: policy(&document),
             deleting,
             protected,
             leads: running.as_ref().is_some_and(|it| it.leads.get() > 0),
@@ -246,6 +259,11 @@ impl Host {
                 let count = carried.len();
                 let example = format!("{resource} {}", example.metadata.key);
                 let finalizer = document.finalizer();
+                if document.mode == Mode::Observe {
+                    return Ok(Some(format!(
+                        "{count} objects carry the finalizer {finalizer}, such as {example}, and the plugin observes: set spec.mode to Run, or spec.deletionPolicy to Orphan"
+                    )));
+                }
                 Ok(Some(format!(
                     "{count} objects carry the finalizer {finalizer}, such as {example}: the plugin runs on until they are gone. Delete them, or set spec.deletionPolicy to Release or Orphan"
                 )))

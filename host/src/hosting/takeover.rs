@@ -9,7 +9,7 @@ use windlass_egress::Rules;
 
 use crate::api::ServiceAccount;
 use crate::grants::Grants;
-use crate::manifest::Limits;
+use crate::manifest::{Limits, Mode};
 use crate::plugin::{Description, PrimaryWatch};
 
 /// What a controller is made for.
@@ -23,6 +23,7 @@ pub(super) struct Wants<'a> {
     pub(super) http: &'a Rules,
     pub(super) limits: &'a Limits,
     pub(super) resync: Duration,
+    pub(super) mode: Mode,
 }
 
 impl Wants<'_> {
@@ -38,6 +39,7 @@ impl Wants<'_> {
             && self.http == other.http
             && same_workers(self.limits, other.limits)
             && self.resync == other.resync
+            && self.mode == other.mode
     }
 }
 
@@ -127,6 +129,7 @@ mod tests {
             http: &Rules::default(),
             limits: &limits,
             resync,
+            mode: Mode::Run,
         };
         let mut other = (described.clone(), granted.clone(), limits, resync);
         change(&mut other.0, &mut other.1, &mut other.2, &mut other.3);
@@ -140,6 +143,7 @@ mod tests {
             http: &Rules::default(),
             limits,
             resync: *resync,
+            mode: Mode::Run,
         })
     }
 

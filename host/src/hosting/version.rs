@@ -9,7 +9,7 @@ use crate::api::{Discovery, Resource, ServiceAccount};
 use crate::controller::{CalledVersion, Tally};
 use crate::digest::Digest;
 use crate::grants::{Grant, Grants, entries};
-use crate::manifest::{self, DefinitionPolicy};
+use crate::manifest::{self, DefinitionPolicy, Mode};
 use crate::metrics::{ReconciledKind, RunningVersion};
 use crate::needs::{CoverageQuery, PrimaryKind, Readiness, closed_origins};
 use crate::plugin::{Description, Finalizes, Plugin, PrimaryWatch, ServedPrimary};
@@ -53,6 +53,16 @@ impl Version {
             component: self.full_digest(),
             kinds: reconciled(described),
             finalizes: finalizes(described),
+            observes: self.candidate.document.mode == Mode::Observe,
+        }
+    }
+
+    /// What is done about what it carries. Whoever observes installs nothing.
+    pub(super) fn definition_policy(&self) -> DefinitionPolicy {
+        let document = &self.candidate.document;
+        match (document.crds, document.mode) {
+            (DefinitionPolicy::Install, Mode::Observe) => DefinitionPolicy::Ignore,
+            (policy, Mode::Observe | Mode::Run) => policy,
         }
     }
 
@@ -71,8 +81,8 @@ impl Version {
 
     /// Whether the host installs what it carries.
     pub(super) fn installs(&self) -> bool {
-        let document = &self.candidate.document;
-        document.crds == DefinitionPolicy::Install && !self.plugin.description.crds.is_empty()
+        self.definition_policy() == DefinitionPolicy::Install
+            && !self.plugin.description.crds.is_empty()
     }
 
     /// Whether `other` can take over from this one between two passes.
@@ -91,6 +101,7 @@ impl Version {
             http: &document.http,
             limits: self.plugin.limits(),
             resync: document.resync,
+            mode: document.mode,
         }
     }
 

@@ -5,8 +5,8 @@ use serde_json::Value;
 use windlass_yaml as yaml;
 
 use super::{
-    API_VERSION, Build, DefinitionPolicy, DeletionPolicy, FieldError, KIND, Origin, PluginDocument,
-    RESYNC, SHORTEST_RESYNC, http, limits, rollout, source, takeover, units,
+    API_VERSION, Build, DefinitionPolicy, DeletionPolicy, FieldError, KIND, Mode, Origin,
+    PluginDocument, RESYNC, SHORTEST_RESYNC, http, limits, rollout, source, takeover, units,
 };
 use crate::api::ServiceAccount;
 use crate::grants::{Grant, GrantError, GrantErrors, Grants};
@@ -69,6 +69,9 @@ pub(super) struct Spec {
     /// What becomes of the plugin when its object is deleted, while objects carry its finalizer.
     #[serde(default, rename = "deletionPolicy")]
     deletion: DeletionPolicy,
+    /// Whether the plugin writes: what it would write is shown and not sent if it observes.
+    #[serde(default)]
+    mode: Mode,
     /// How the component is built. Only `windlass dev` and `windlass build` read it.
     build: Option<Build>,
 }
@@ -163,6 +166,7 @@ pub(super) fn check(
         resync,
         crds: document.spec.crds,
         deletion: document.spec.deletion,
+        mode: document.spec.mode,
         build: document.spec.build,
         rollback_to,
         is_paused: rollout::is_paused(&annotations),

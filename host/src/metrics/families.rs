@@ -430,6 +430,25 @@ pub(super) const FAMILIES: &[Family] = &[
         rows: |meters, rows| rows.row(&[], &meters.paused),
     },
     Family {
+        name: "windlass_observed_writes",
+        help: "Writes that were not sent because the plugin observes, and that would have changed something",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| {
+            for (verb, count) in meters.observed.all() {
+                rows.row(&[("verb", verb)], count)?;
+            }
+            Ok(())
+        },
+    },
+    Family {
+        name: "windlass_observed_differing_objects",
+        help: "Objects of a plugin that observes whose last pass would have written something",
+        kind: MetricType::Gauge,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.differing),
+    },
+    Family {
         name: "windlass_plugin_metrics_dropped",
         help: "Metrics of the plugin that were dropped: beyond the bounds, or not a number",
         kind: MetricType::Counter,

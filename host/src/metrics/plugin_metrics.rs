@@ -53,6 +53,10 @@ pub struct PluginMetrics {
     pub(crate) failing: UnsignedGauge,
     /// Objects that somebody has paused.
     pub(crate) paused: UnsignedGauge,
+    /// Writes that were not sent since the plugin observes, and would have changed something.
+    pub(crate) observed: ObservedWrites,
+    /// Objects of a plugin that observes whose last pass would have written something.
+    pub(crate) differing: UnsignedGauge,
     /// Fields that became hot.
     pub(crate) hot_loops: Counter,
     /// Versions that took over.
@@ -90,6 +94,29 @@ pub struct PluginMetrics {
     claim: Mutex<Vec<ReconciledKind>>,
     moved: watch::Sender<()>,
     backlog: Mutex<Option<Weak<dyn Backlog>>>,
+}
+
+/// Writes that were not sent, by verb.
+#[derive(Debug, Default)]
+pub(crate) struct ObservedWrites([Counter; 3]);
+
+impl ObservedWrites {
+    const VERBS: [&str; 3] = ["create", "patch", "delete"];
+
+    /// Those of one verb.
+    pub(crate) fn of(&self, verb: &str) -> &Counter {
+        let [create, patch, delete] = &self.0;
+        match verb {
+            "create" => create,
+            "delete" => delete,
+            _ => patch,
+        }
+    }
+
+    /// Each verb, and how many there were.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &Counter)> {
+        Self::VERBS.into_iter().map(|verb| (verb, self.of(verb)))
+    }
 }
 
 /// How far a plugin is.
@@ -192,6 +219,8 @@ pub struct RunningVersion {
     pub kinds: Vec<ReconciledKind>,
     /// Whether it may put its finalizer on objects.
     pub finalizes: bool,
+    /// Whether it observes: nothing is written.
+    pub observes: bool,
 }
 
 /// A kind that a plugin reconciles.
@@ -246,6 +275,8 @@ impl Default for PluginMetrics {
             requests: Counter::default(),
             failing: UnsignedGauge::default(),
             paused: UnsignedGauge::default(),
+            observed: ObservedWrites::default(),
+            differing: UnsignedGauge::default(),
             hot_loops: Counter::default(),
             swapped: Counter::default(),
             refused: Counter::default(),

@@ -114,8 +114,17 @@ pub struct ClusterAccess {
 pub enum WriteMode {
     /// They are sent.
     Sent,
-    /// They are answered as if they had been sent: the call is not meant.
+    /// They are answered as if they had been sent, and noted: the call is not meant.
     Captured,
+    /// The same, and the journal of the pass says what they would change.
+    Observed,
+}
+
+impl WriteMode {
+    /// Whether they are sent.
+    pub fn is_sent(self) -> bool {
+        self == Self::Sent
+    }
 }
 
 /// The primary that a call is about.

@@ -39,6 +39,15 @@ impl PluginApi {
         }
     }
 
+    /// The same, but it sends reads alone: whatever is asked of it, nothing is written.
+    #[must_use]
+    pub fn read_only(&self) -> Self {
+        Self {
+            api: self.api.read_only(),
+            account: self.account.clone(),
+        }
+    }
+
     /// Who the plugin acts as, if not as the host.
     pub fn service_account(&self) -> Option<&ServiceAccount> {
         self.account.as_ref().map(|(account, _)| account)

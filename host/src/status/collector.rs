@@ -22,6 +22,8 @@ const TEXT: usize = 1 << 10;
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
 /// So many objects are named.
 const KEYS: usize = 20;
+/// The state of a plugin that runs and observes.
+const OBSERVING: &str = "observing";
 
 /// What the status of a host is taken from. Cheap to clone.
 #[derive(Clone)]
@@ -125,13 +127,18 @@ impl StatusCollector {
         let minute = history.iter().rev().take(12);
         PluginStatus {
             name: name.to_owned(),
-            state: stage.label().to_owned(),
+            state: match (&stage, about.as_ref().is_some_and(|about| about.observes)) {
+                (PluginStage::Running, true) => OBSERVING.to_owned(),
+                (stage, _) => stage.label().to_owned(),
+            },
             message: stage_message(&stage),
             version: about.as_ref().map(|about| about.version.clone()),
             digest: about.as_ref().map(|about| about.digest.clone()),
             reconciles: meters.reconciles(),
             failing: known.trouble.count,
             paused: meters.paused.get(),
+            observes: about.as_ref().is_some_and(|about| about.observes),
+            differing: meters.differing.get(),
             depth: waiting.normal + waiting.low,
             low: waiting.low,
             delayed: waiting.delayed,

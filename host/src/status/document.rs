@@ -33,7 +33,7 @@ pub struct Status {
 pub struct PluginStatus {
     /// Its name.
     pub name: String,
-    /// `loading`, `refused`, `quarantined`, `waiting`, `syncing`, `standing_by`, `running` or `slowed_down`.
+    /// `loading`, `refused`, `quarantined`, `waiting`, `syncing`, `standing_by`, `running`, `observing` or `slowed_down`.
     pub state: String,
     /// Why, if it does not run or another version was refused.
     pub message: Option<String>,
@@ -60,6 +60,12 @@ pub struct PluginStatus {
     /// Objects that are not reconciled, since somebody has paused them.
     #[serde(default)]
     pub paused: u64,
+    /// Whether it observes: what it would write is shown, and not sent.
+    #[serde(default)]
+    pub observes: bool,
+    /// Objects that it would write to, if it observes.
+    #[serde(default)]
+    pub differing: u64,
     /// What its passes did.
     pub passes: Passes,
     /// The guest's memory at its peak so far, in bytes.

@@ -111,6 +111,12 @@ pub fn details(details: &PluginDetails) -> String {
         "QUEUE      {} wait, the oldest for {oldest}; {} wait for their time; {} run; {} fail; {} are paused\n",
         status.depth, status.delayed, status.running, status.failing, status.paused
     );
+    if status.observes {
+        out += &format!(
+            "OBSERVES   nothing is written; it would write for {} objects: `windlass why KIND/NAME` shows what\n",
+            status.differing
+        );
+    }
     out += &format!(
         "USED       {} of memory at most, {} of CPU time\n",
         mebibytes(status.memory_peak),

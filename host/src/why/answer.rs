@@ -53,6 +53,9 @@ pub struct PluginAnswer {
     pub plugin: String,
     /// Its version.
     pub version: Option<String>,
+    /// Whether it observes: nothing is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observes: bool,
     /// The digest of its component.
     pub digest: Option<String>,
     /// Why things are as they are, in a word of a closed set.
@@ -91,6 +94,9 @@ pub struct PassAnswer {
     pub resource_version: String,
     /// What it read from the store.
     pub read: Vec<ReadAnswer>,
+    /// Whether the plugin observed: what is in `wrote` would have been written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observes: bool,
     /// What it wrote.
     pub wrote: Vec<WriteAnswer>,
     /// How many more reads and writes there were.
@@ -207,10 +213,12 @@ impl PluginAnswer {
             CacheState::There(held) | CacheState::WithFinalizer(held) => Some(held),
             CacheState::NotWatched | CacheState::Absent => None,
         };
+        let observes = about.as_ref().is_some_and(|about| about.observes);
         let (version, digest) = about.map(|about| (about.version, about.digest)).unzip();
         Self {
             plugin: plugin.to_owned(),
             version,
+            observes,
             digest,
             reason: reason.word().to_owned(),
             message: clean(&reason.sentence(), TEXT),
@@ -237,6 +245,7 @@ impl PassAnswer {
             attempt: record.attempt,
             resource_version: record.version.clone(),
             read: journal.reads.iter().map(read).collect(),
+            observes: record.observes,
             wrote: journal.writes.iter().map(written).collect(),
             left_out: journal.left_out,
             denied: journal

@@ -109,6 +109,11 @@ fn write_plugin(object: &ObjectRef, plugin: &PluginAnswer, out: &mut String) {
         .version
         .as_deref()
         .map_or_else(String::new, |version| format!(" {version}"));
+    let observes = if plugin.observes {
+        ", which observes"
+    } else {
+        ""
+    };
     let digest = plugin
         .digest
         .as_deref()
@@ -116,7 +121,7 @@ fn write_plugin(object: &ObjectRef, plugin: &PluginAnswer, out: &mut String) {
     line(
         out,
         &format!(
-            "{object}{generation}, by {}{version}{digest}",
+            "{object}{generation}, by {}{version}{digest}{observes}",
             plugin.plugin
         ),
     );
@@ -168,11 +173,12 @@ fn pass(last: &PassAnswer, out: &mut String) {
     }
     rows(out, "WOKEN BY", &woken);
     rows(out, "READ", &last.read.iter().map(read).collect::<Vec<_>>());
-    rows(
-        out,
-        "WROTE",
-        &last.wrote.iter().flat_map(wrote_lines).collect::<Vec<_>>(),
-    );
+    let wrote: Vec<String> = last.wrote.iter().flat_map(wrote_lines).collect();
+    if last.observes {
+        rows(out, "OBSERVED", &would_write(&last.wrote));
+    } else {
+        rows(out, "WROTE", &wrote);
+    }
     if last.left_out > 0 {
         row(
             out,
@@ -212,6 +218,31 @@ fn read(read: &ReadAnswer) -> String {
         (None, Some(_)) => read.node.to_string(),
         (None, None) => format!("{} (absent)", read.node),
     }
+}
+
+/// What a pass of a plugin that observes would have written.
+fn would_write(wrote: &[WriteAnswer]) -> Vec<String> {
+    let differing = wrote.iter().filter(|wrote| wrote.end != "same");
+    let lines: Vec<String> = differing
+        .flat_map(|wrote| {
+            let verb = match &*wrote.end {
+                "created" => "create",
+                "deleted" => "delete",
+                _ => "write",
+            };
+            if wrote.end == "deleted" {
+                return vec![format!("would delete {}", wrote.node)];
+            }
+            let lines = wrote_lines(wrote).into_iter();
+            lines
+                .map(|line| format!("would {verb} {}", line.trim_start()))
+                .collect()
+        })
+        .collect();
+    if lines.is_empty() {
+        return vec!["no difference: it would write nothing".to_owned()];
+    }
+    lines
 }
 
 fn wrote_lines(wrote: &WriteAnswer) -> Vec<String> {

@@ -327,7 +327,12 @@ fn pass_said(object: &ObjectRef, next_ms: Option<u64>, pass: &PassAnswer) -> Sai
         millis(pass.took_ms),
         pass.wrote.iter().filter(has_effect).count(),
     );
-    let mut text = format!("{object}  {why}  {took}  {writes} writes");
+    let what = match (pass.observes, writes) {
+        (false, writes) => format!("{writes} writes"),
+        (true, 0) => "no difference".to_owned(),
+        (true, writes) => format!("would send {writes} writes"),
+    };
+    let mut text = format!("{object}  {why}  {took}  {what}");
     for wrote in pass.wrote.iter().filter(has_effect) {
         for line in lines(wrote) {
             text.push_str(&format!("\n{line}"));

@@ -21,7 +21,7 @@ use windlass_host::error::Chain;
 use windlass_host::grants::{Grant, Grants, entries};
 use windlass_host::hosting::Host;
 use windlass_host::manifest::{
-    ComponentSource, DefinitionPolicy, DeletionPolicy, Limits, Origin, PluginDocument,
+    ComponentSource, DefinitionPolicy, DeletionPolicy, Limits, Mode, Origin, PluginDocument,
     line_of_grant,
 };
 use windlass_host::plugin::Description;
@@ -284,6 +284,7 @@ fn alone(file: &Path) -> PluginDocument {
         deletion: DeletionPolicy::default(),
         rollback_to: None,
         is_paused: false,
+        mode: Mode::Run,
         build: None,
     }
 }

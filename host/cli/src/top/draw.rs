@@ -9,7 +9,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
 
 use super::state::{Screen, View};
-use windlass_host::status::{COLUMNS, cells};
+use windlass_host::status::{COLUMNS, PluginStatus, cells};
 use windlass_host::text::format_duration;
 
 /// So many lines of warnings are shown at most.
@@ -67,13 +67,26 @@ fn headline(screen: &Screen) -> String {
                 let status = &details.status;
                 let passes = &status.passes;
                 format!(
-                    "   {}, {} passes, {} failed, {} objects fail now, {} are paused",
-                    status.state, passes.total, passes.failed, status.failing, status.paused
+                    "   {}, {} passes, {} failed, {} objects fail now, {} are paused{}",
+                    status.state,
+                    passes.total,
+                    passes.failed,
+                    status.failing,
+                    status.paused,
+                    observed(status)
                 )
             });
             format!("{name}{}", about.unwrap_or_default())
         }
         View::Object { name, .. } => name.clone(),
+    }
+}
+
+/// What a plugin that observes would write.
+fn observed(status: &PluginStatus) -> String {
+    match status.observes {
+        true => format!("; it observes, and would write for {}", status.differing),
+        false => String::new(),
     }
 }
 

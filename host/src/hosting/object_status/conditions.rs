@@ -82,7 +82,8 @@ impl Told {
         if before == Some(self) {
             return None;
         }
-        let is_same_version = before.is_some_and(|it| it.digest == self.digest);
+        let is_same_version =
+            before.is_some_and(|it| it.digest == self.digest && it.reason == self.reason);
         match self.ready {
             Truth::True if is_same_version && before.is_some_and(|it| it.ready == Truth::True) => {
                 None
@@ -179,6 +180,12 @@ impl Situation<'_> {
             PluginStage::Running => {
                 let version = self.runs().map(|it| it.version.clone());
                 let version = version.unwrap_or_default();
+                if self.runs().is_some_and(|it| it.observes) {
+                    let message = format!(
+                        "version {version} observes: what it would write is shown, and not sent"
+                    );
+                    return tell(Progress::Done, Truth::True, "Observing", message);
+                }
                 let message = format!("version {version} reconciles");
                 tell(Progress::Done, Truth::True, "Running", message)
             }

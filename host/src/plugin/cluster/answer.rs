@@ -19,6 +19,7 @@ pub(super) fn error(error: &ApiError) -> Error {
         ApiError::TooLarge => {
             return Error::other("the answer is too large: narrow it by selector or limit");
         }
+        ApiError::ReadOnly => return Error::other(error.to_string()),
         ApiError::NoRoom(exceeded) => return Error::other(exceeded.to_string()),
         ApiError::NotAsAccount(_) => return Error::denied(error.to_string()),
         ApiError::Status {
@@ -147,6 +148,7 @@ mod tests {
             (status(504, ""), "Unavailable"),
             (status(418, ""), "Other"),
             (ApiError::NotLeader, "Unavailable"),
+            (ApiError::ReadOnly, "Other"),
             (ApiError::Unreachable("x".into()), "Unavailable"),
             (ApiError::Garbled("x".into()), "Unavailable"),
         ];

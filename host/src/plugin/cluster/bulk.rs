@@ -11,7 +11,7 @@ use futures::future::join_all;
 use tracing::{Instrument, Span};
 
 use super::check::invalid;
-use super::{Call, Captured, WriteMode, fetch};
+use super::{Call, Captured, fetch};
 use crate::memory::Charge;
 use crate::plugin::bindings::cluster::{DeleteOptions, Error};
 use crate::plugin::bindings::types::ObjectRef;
@@ -178,7 +178,7 @@ impl Call {
             }
         };
         let items = (before..).zip(batch);
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             let mut answers = Vec::new();
             for (at, item) in items {
                 let span = span(at, &item);

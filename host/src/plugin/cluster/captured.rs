@@ -1,4 +1,4 @@
-//! The writes of a call that is not meant: answered here, noted, and never sent.
+//! The writes of a call that is not meant, or of a plugin that observes: answered here, noted, and never sent.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::check::Patch;
-use super::{Call, Target};
+use super::{Call, Target, WriteMode};
 use crate::api::{Request, Resource, object as json_object};
 use crate::grants::Access;
 use crate::object::{ApplyScope, Key, Object};
@@ -15,7 +15,7 @@ use crate::plugin::bindings::cluster::{Error, ListQuery};
 use crate::plugin::redact::Redactor;
 use crate::rights::Verdict;
 use crate::selector::LabelSelector;
-use crate::view::Hide;
+use crate::view::{Hide, LiveTarget, UnsentWrite};
 
 /// A write that was not sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,12 +114,15 @@ impl Call {
             ApplyScope::Status => "apply-status",
             ApplyScope::Rest | ApplyScope::Whole => "apply",
         };
-        self.note(verb, target, Some(Value::Object(intent.clone())));
-        let mut object = match self.there(target).await? {
+        let intent = Value::Object(intent);
+        let live = self.there(target).await?;
+        self.note(verb, target, Some(&intent));
+        self.tell(target, live.as_ref(), &UnsentWrite::Apply(&intent));
+        let mut object = match live {
             Some(object) => tree(&object)?,
             None => Value::Object(Map::new()),
         };
-        merge(&mut object, Value::Object(intent));
+        merge(&mut object, intent);
         self.capture(target, object)
     }
 
@@ -133,7 +136,8 @@ impl Call {
             Some(_) => Err(Error::conflict("the object exists already")),
             None => {
                 let object = Value::Object(object);
-                self.note("create", target, Some(object.clone()));
+                self.note("create", target, Some(&object));
+                self.tell(target, None, &UnsentWrite::Create(&object));
                 self.capture(target, object)
             }
         }
@@ -148,12 +152,14 @@ impl Call {
         if self.is_surely_absent(target).await? {
             return Err(Error::NotFound);
         }
-        self.note("patch", target, Some(patch.value()));
-        let object = match self.there(target).await? {
-            Some(object) => tree(&object)?,
+        self.note("patch", target, Some(&patch.value()));
+        let live = self.there(target).await?;
+        let object = match &live {
+            Some(object) => tree(object)?,
             None => unread(target),
         };
         let object = patch.apply(object)?;
+        self.tell(target, live.as_ref(), &UnsentWrite::Change(&object));
         self.capture(target, object)
     }
 
@@ -166,7 +172,8 @@ impl Call {
         if self.is_surely_absent(target).await? {
             return Err(Error::NotFound);
         }
-        self.note("create-subresource", target, Some(Value::Object(object)));
+        self.note("create-subresource", target, Some(&Value::Object(object)));
+        self.tell(target, None, &UnsentWrite::Unseen);
         Ok(json!({ "apiVersion": "v1", "kind": "Status", "status": "Success" }).to_string())
     }
 
@@ -191,7 +198,9 @@ impl Call {
         if self.is_surely_absent(target).await? {
             return Err(Error::NotFound);
         }
+        let live = self.there(target).await?;
         self.note("delete", target, None);
+        self.tell(target, live.as_ref(), &UnsentWrite::Delete);
         self.captured.set(target, None);
         Ok(())
     }
@@ -207,10 +216,11 @@ impl Call {
         self.note(
             "update-subresource",
             target,
-            Some(Value::Object(object.clone())),
+            Some(&Value::Object(object.clone())),
         );
         let mut whole = tree(there)?;
         if object.get("kind") != whole.get("kind") {
+            self.tell(target, Some(there), &UnsentWrite::Unseen);
             return Ok(Value::Object(object).to_string());
         }
         object.remove("metadata");
@@ -219,6 +229,7 @@ impl Call {
         if let Some(fields) = whole.as_object_mut() {
             fields.extend(object);
         }
+        self.tell(target, Some(there), &UnsentWrite::Change(&whole));
         self.capture(target, whole)
     }
 
@@ -258,19 +269,53 @@ impl Call {
                 query.field_selector.clone().map(Value::from),
             ),
         ]);
-        self.note("delete-all", &all, Some(selectors));
+        self.note("delete-all", &all, Some(&selectors));
         for object in objects {
             let target = Target {
                 resource: resource.clone(),
                 key: object.metadata.key.clone(),
             };
+            self.tell(&target, Some(&object), &UnsentWrite::Delete);
             self.captured.set(&target, None);
         }
         Ok(())
     }
 
-    fn note(&self, verb: &'static str, target: &Target, body: Option<Value>) {
-        self.cluster.captured.note(verb, target, body);
+    /// Notes a write of a call that somebody makes to see its writes. A plugin that observes makes calls without end: what
+    /// they would write is in the journals of their passes.
+    fn note(&self, verb: &'static str, target: &Target, body: Option<&Value>) {
+        if self.cluster.writes == WriteMode::Captured {
+            self.cluster.captured.note(verb, target, body.cloned());
+        }
+    }
+
+    /// Says in the journal of the pass what a write would change of the object that is `live`.
+    fn tell(&self, target: &Target, live: Option<&Object>, write: &UnsentWrite<'_>) {
+        if self.cluster.writes != WriteMode::Observed {
+            return;
+        }
+        // Who may not read an object does not know whether it is there.
+        let write = match write {
+            UnsentWrite::Apply(_) | UnsentWrite::Change(_) if !self.may("get", target) => {
+                &UnsentWrite::Unseen
+            }
+            write => write,
+        };
+        let (resource, key) = (&target.resource, &target.key);
+        let live = LiveTarget {
+            resource,
+            key,
+            object: live,
+        };
+        let view = &self.cluster.view;
+        view.would_write(&self.primary.key, &live, write);
+        // What it shows is compared again when the object changes. Without room to remember that, it waits for its resync.
+        let _ = view.reads_one(
+            &self.primary.key,
+            &resource.api_version(),
+            &resource.kind,
+            key,
+        );
     }
 
     async fn is_surely_absent(&mut self, target: &Target) -> Result<bool, Error> {

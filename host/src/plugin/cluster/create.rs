@@ -8,7 +8,7 @@ use super::check::{self, Intent};
 use super::read::{form, uri};
 use super::retry::Repeat;
 use super::write::{object_of, with_uid};
-use super::{Call, Target, WriteMode};
+use super::{Call, Target};
 use crate::api::Request;
 use crate::grants::Access;
 use crate::object::{ApplyScope, Object};
@@ -65,7 +65,7 @@ impl Call {
             ..target.access("create")
         })?;
         self.check_metadata(intent, &target)?;
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             return self.capture_create(&target, intent.object.clone()).await;
         }
         self.check_owner(&target, &intent.object).await?;
@@ -154,7 +154,7 @@ impl Call {
         if let Some(reason) = forbidden {
             return Err(self.deny(&format!("{reason}: no grant covers that")));
         }
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             return self.capture_post(&target, object).await;
         }
         let seen = self.seen_version(&target).map(|seen| seen.uid);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::read::uri;
 use super::retry::{Failed, Repeat};
-use super::{Call, Target, WriteMode};
+use super::{Call, Target};
 use crate::api::{Request, object as json_object};
 use crate::bugs::bug;
 use crate::object::{ApplyScope, Object};
@@ -31,7 +31,7 @@ impl Call {
     ) -> Result<(), Error> {
         let target = self.target(&target).await?;
         self.permit(&["delete"], &target, None)?;
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             return self.capture_delete(&target).await;
         }
         self.send_delete(&target, options).await

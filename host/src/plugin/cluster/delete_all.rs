@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::Call;
 use super::check::{self, invalid};
 use super::delete::propagation_policy;
 use super::read::form;
 use super::retry::Repeat;
-use super::{Call, WriteMode};
 use crate::api::{ApiError, Request, Resource, object as json_object};
 use crate::grants::Access;
 use crate::object::{ApplyScope, Key};
@@ -44,7 +44,7 @@ impl Call {
             name: None,
         })?;
         check::scope(&resource, namespace)?;
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             return self.capture_delete_all(&resource, &query, &selector).await;
         }
         self.send_delete_all(&resource, &query, &selector, &options)

@@ -1,7 +1,7 @@
 //! `events.publish`: hands an Event to the host's recorder, if the plugin may see what it is about.
 
+use super::Call;
 use super::read::uri;
-use super::{Call, WriteMode};
 use crate::events::{self, Regarding, Severity};
 use crate::plugin::bindings::events::{Event, Severity as Wanted};
 use crate::plugin::bindings::types::ObjectRef;
@@ -20,7 +20,7 @@ impl Call {
             None => None,
             Some(target) => self.about(target).await,
         };
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             return;
         }
         self.cluster.events.publish(events::Event {

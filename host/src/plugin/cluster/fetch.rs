@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use windlass_egress::{Answer, CallBudget, Failure, RawRequest};
 
-use super::{Call, WriteMode};
+use super::Call;
 use crate::plugin::bindings::http::{Error, Header, Request, Response};
 use crate::plugin::http::{Exchange, HttpAccess, code};
 
@@ -54,8 +54,12 @@ impl Call {
         let permitted = access.rules.permit(checked.clone())?;
         self.http_budget.take()?;
         if !checked.is_read() {
-            if self.cluster.writes == WriteMode::Captured {
+            if !self.cluster.writes.is_sent() {
                 self.undecided = true;
+                let (origin, path) = (checked.location().origin(), checked.location().path());
+                let line = format!("{} {origin}{path}: not sent", checked.method());
+                let line = self.redactor.line(&line, 1 << 10);
+                self.cluster.view.sent(&self.primary.key, line);
                 return Err(Failure::refused("it is not sent in a dry run"));
             }
             if !self.cluster.api.may_write() {

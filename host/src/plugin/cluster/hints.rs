@@ -1,6 +1,6 @@
 //! What a call keeps for the next one, and the tokens that it takes.
 
-use super::{Call, WriteMode};
+use super::Call;
 use crate::plugin::hints::{CallHint, Hints, LARGEST};
 use crate::plugin::rates::{BucketRate, NoBucket};
 use crate::text::clean;
@@ -18,7 +18,7 @@ impl Call {
 
     /// What becomes of what it keeps; nothing if the call is not meant.
     pub(in crate::plugin) fn hint(&self) -> Option<CallHint> {
-        let is_meant = self.cluster.writes == WriteMode::Sent;
+        let is_meant = self.cluster.writes.is_sent();
         self.hint.clone().filter(|_| is_meant)
     }
 

@@ -11,7 +11,7 @@ use super::read::{form, uri};
 use super::retry::Repeat;
 use super::set::check_ownable;
 use super::write::object_of;
-use super::{Call, Target, WriteMode};
+use super::{Call, Target};
 use crate::api::Request;
 use crate::object::{ApplyScope, Object, Owner};
 use crate::plugin::bindings::cluster::Error;
@@ -303,7 +303,7 @@ impl Call {
         mut set: Map<String, Value>,
         doing: &str,
     ) -> Result<Object, Error> {
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             let patch = Patch::Merge(Map::from_iter([("metadata".into(), Value::Object(set))]));
             let answer = self.capture_patch(target, patch).await?;
             return Object::parse(&answer).ok_or_else(|| Error::other("the object is not JSON"));

@@ -9,7 +9,7 @@ use super::check::{self, Patch};
 use super::read::{form, uri};
 use super::retry::Repeat;
 use super::write::{object_of, with_uid};
-use super::{Call, Target, WriteMode};
+use super::{Call, Target};
 use crate::api::{ApiError, Request};
 use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::{Error, PatchType};
@@ -32,7 +32,7 @@ impl Call {
         let _held = self.hold_written(&patch)?;
         let patch = Patch::parse(kind, &patch)?;
         self.permit_patch(&target, &patch)?;
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             return self.capture_patch(&target, patch).await;
         }
         let apply_scope = match subresource {

@@ -1,7 +1,7 @@
 //! `protect`: the plugin asks for its finalizer on the primary.
 
 use super::check::invalid;
-use super::{Call, Target, WriteMode};
+use super::{Call, Target};
 use crate::finalizers::{FinalizerPatch, settle_finalizer};
 use crate::plugin::bindings::cluster::Error;
 
@@ -23,9 +23,7 @@ impl Call {
         if *object.metadata.uid != *self.primary.uid {
             return Err(Error::Gone);
         }
-        if object.metadata.has_finalizer(view.finalizer())
-            || self.cluster.writes == WriteMode::Captured
-        {
+        if object.metadata.has_finalizer(view.finalizer()) || !self.cluster.writes.is_sent() {
             return Ok(());
         }
         self.check_requests()?;

@@ -72,7 +72,7 @@ fn fate(error: &ApiError) -> Fate {
     match error {
         ApiError::Unreachable(_) | ApiError::Garbled(_) => Fate::Unclear,
         // Between two calls it is known whether the lease is still ours.
-        ApiError::NotLeader | ApiError::NotAsAccount(_) => Fate::Settled,
+        ApiError::NotLeader | ApiError::NotAsAccount(_) | ApiError::ReadOnly => Fate::Settled,
         // It was done, and its answer would be as large the next time.
         ApiError::TooLarge | ApiError::NoRoom(_) => Fate::Settled,
         ApiError::Status { code, .. } => match code {

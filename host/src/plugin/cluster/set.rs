@@ -72,7 +72,7 @@ impl Call {
         if !errors.is_empty() {
             return Err(errors);
         }
-        if self.cluster.writes == WriteMode::Sent {
+        if self.cluster.writes != WriteMode::Captured {
             self.prune(&members).await?;
         }
         if kept.iter().map(String::len).sum::<usize>() > COPY {

@@ -12,6 +12,7 @@ mod drift;
 mod kinds;
 mod memory;
 mod names;
+mod observed;
 mod owners;
 mod ownership;
 mod patch;
@@ -139,6 +140,10 @@ impl World {
         let informers = Informers::new(api.clone(), discovery.clone(), seams, settings);
         let replaced = setting.replaces.iter().map(|it| (*it).to_owned());
         let replaced: Vec<String> = replaced.collect();
+        let api = match setting.writes {
+            WriteMode::Observed => api.read_only(),
+            WriteMode::Sent | WriteMode::Captured => api,
+        };
         let cluster = ClusterAccess {
             plugin: "greeter".into(),
             api: PluginApi::of(&api, setting.service_account.as_ref(), &rights),

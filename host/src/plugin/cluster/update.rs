@@ -10,7 +10,7 @@ use super::check::{self, invalid};
 use super::read::{form, uri};
 use super::retry::Repeat;
 use super::write::object_of;
-use super::{Call, Target, WriteMode};
+use super::{Call, Target};
 use crate::api::{Request, Resource, group_of, object as json_object};
 use crate::object::{ApplyScope, Object};
 use crate::plugin::bindings::cluster::Error;
@@ -42,7 +42,7 @@ impl Call {
         let _held = self.hold_written(&object)?;
         let update = Update::read(&target, check::json_object(&object)?)?;
         let there = self.meant(&target, &update).await?;
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             return self.capture_update(&target, &subresource, &there, update.object);
         }
         self.send_update(&target, &subresource, &there, update)
@@ -58,7 +58,7 @@ impl Call {
             match held.filter(|held| view.holds(&target.resource, &target.key) && is_meant(held)) {
                 Some(held) => Some(held),
                 // The guest may have read a newer one than the store has.
-                None if self.cluster.writes == WriteMode::Captured => self.there(target).await?,
+                None if !self.cluster.writes.is_sent() => self.there(target).await?,
                 None => {
                     let read = Request::get(uri(target, None)?);
                     let there = self.look_up("read what is to be updated", read).await?;

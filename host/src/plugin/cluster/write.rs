@@ -94,7 +94,9 @@ impl Call {
         }
         let there = match self.cluster.writes {
             WriteMode::Sent => self.look(target).await?,
-            WriteMode::Captured => self.cluster.view.get(&target.resource, &target.key),
+            WriteMode::Captured | WriteMode::Observed => {
+                self.cluster.view.get(&target.resource, &target.key)
+            }
         };
         let (primary, plugin) = (&self.primary, &*self.cluster.plugin);
         match there {
@@ -189,7 +191,7 @@ impl Call {
         apply_scope: ApplyScope,
         meant: ApplyTarget,
     ) -> Result<String, Error> {
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             return self.capture_apply(target, object, apply_scope).await;
         }
         let slot = (self.author(target, &object)?, apply_scope);

@@ -19,6 +19,7 @@ fn running() -> RunningVersion {
             kind: "X".into(),
         }],
         finalizes: true,
+        observes: false,
     }
 }
 
@@ -91,6 +92,16 @@ fn each_situation_has_its_conditions() {
         (
             runs,
             "Ready=True Running, Fetched=True Succeeded, Verified=Unknown NotRequired, Compiled=True Succeeded, Granted=True Succeeded",
+        ),
+        (
+            Situation {
+                running: Some(RunningVersion {
+                    observes: true,
+                    ..running()
+                }),
+                ..situation(PluginStage::Running)
+            },
+            "Ready=True Observing, Fetched=True Succeeded, Verified=Unknown NotRequired, Compiled=True Succeeded, Granted=True Succeeded",
         ),
         (
             invalid,

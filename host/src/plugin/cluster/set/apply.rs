@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::super::read::uri;
 use super::super::write::ApplyTarget;
-use super::super::{Call, Target, WriteMode};
+use super::super::{Call, Target};
 use super::member::{self, Standing};
 use crate::api::Request;
 use crate::bugs::bug;
@@ -69,7 +69,7 @@ impl Call {
         &mut self,
         target: &Target,
     ) -> Result<Option<Object>, Error> {
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             return self.there(target).await;
         }
         if self.cluster.view.holds(&target.resource, &target.key) {
@@ -127,7 +127,7 @@ impl Call {
             let (plugin, object) = (&*self.cluster.plugin, self.primary.to_string());
             tracing::warn!(plugin, object, "conflict in the set: {text}");
         }
-        if self.cluster.writes == WriteMode::Captured {
+        if !self.cluster.writes.is_sent() {
             return;
         }
         self.cluster.events.publish(Event {

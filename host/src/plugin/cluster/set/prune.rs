@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
+use super::super::check::Patch;
 use super::super::read::{form, uri};
 use super::super::retry::Repeat;
 use super::super::write::object_of;
@@ -156,6 +159,9 @@ impl Call {
             self.say_kept(&target.resource.to_string(), verb);
             return Ok(());
         }
+        if !self.cluster.writes.is_sent() {
+            return self.capture_prune(target, &former).await;
+        }
         let mut races = 0;
         loop {
             let pruned = if member::is_adopted(&former.metadata) {
@@ -181,6 +187,18 @@ impl Call {
                 _ => return Ok(()),
             }
         }
+    }
+
+    /// Notes what is not sent.
+    async fn capture_prune(&mut self, target: &Target, former: &Object) -> Result<(), Error> {
+        if !member::is_adopted(&former.metadata) {
+            return self.capture_delete(target).await;
+        }
+        let Value::Object(release) = member::release(former, &self.primary) else {
+            return Ok(());
+        };
+        let patch = Patch::Merge(release);
+        self.capture_patch(target, patch).await.map(drop)
     }
 
     async fn delete_one(&mut self, target: &Target, former: &Object) -> Result<(), Error> {

@@ -1,0 +1,54 @@
+//! What is different for a plugin that observes: nothing is written for it.
+//!
+//! - Its connection to the API server sends reads alone: what nobody has thought of is refused there.
+//! - The only Events are about the plugin itself.
+
+use serde_json::Value;
+
+use super::Host;
+use super::version::Version;
+use crate::controller::{ControllerParts, Observing};
+use crate::events::Regarding;
+use crate::manifest::{Mode, Origin};
+use crate::object::Key;
+use crate::source::plugins;
+
+impl Host {
+    /// What the controller of `version` is made of: `parts`, if it writes.
+    pub(super) async fn observing(
+        &self,
+        parts: ControllerParts,
+        version: &Version,
+    ) -> ControllerParts {
+        let document = &version.candidate.document;
+        if document.mode == Mode::Run {
+            return parts;
+        }
+        let plugin = match &document.origin {
+            Origin::Object(name) => Some(Regarding {
+                api_version: plugins().api_version(),
+                kind: plugins().kind,
+                key: Key::new(None, name),
+                uid: self.uid_of_plugin(name).await,
+            }),
+            Origin::File(_) => None,
+        };
+        ControllerParts {
+            api: parts.api.read_only(),
+            events: parts.events.muted(),
+            observing: Some(Observing {
+                events: self.events.clone(),
+                plugin,
+            }),
+            ..parts
+        }
+    }
+
+    /// The UID of the object of a plugin, for its Events to be found by; nothing if nobody says.
+    async fn uid_of_plugin(&self, name: &str) -> Option<String> {
+        let path = plugins().path(None, Some(name), None).ok()?;
+        let object: Option<Value> = self.api.read(path).await.ok()?;
+        let uid = object?.pointer("/metadata/uid")?.as_str()?.to_owned();
+        Some(uid)
+    }
+}
