@@ -13,6 +13,7 @@
 mod admissions;
 mod admit;
 mod carriers;
+mod configure;
 mod definitions;
 mod dry_run;
 mod fetch;

@@ -3,6 +3,7 @@
 //! - The same document works wherever it stands: in a file, or as an object.
 //! - What is not understood is an error that says where, and which word was perhaps meant.
 
+mod config_source;
 #[cfg(test)]
 mod crd;
 mod definitions;
@@ -15,6 +16,7 @@ mod origin;
 #[cfg(test)]
 mod page;
 mod places;
+mod plugin_config;
 mod rollout;
 mod source;
 mod spec;
@@ -32,6 +34,7 @@ use serde_json::{Value, json};
 use windlass_egress::Rules;
 use windlass_yaml as yaml;
 
+pub use config_source::ConfigSource;
 pub use definitions::DefinitionPolicy;
 pub use deletion::DeletionPolicy;
 pub use explain::explain;
@@ -40,6 +43,7 @@ pub use mode::Mode;
 pub use origin::Origin;
 use places::Places;
 pub use places::line_of_grant;
+pub use plugin_config::PluginConfig;
 pub(crate) use rollout::ROLLBACK_TO;
 pub use source::{ComponentSource, ConfigMapSource, OciSource};
 pub(crate) use takeover::belongs_to_kubernetes;
@@ -72,6 +76,8 @@ pub struct PluginDocument {
     pub replaces: Vec<String>,
     /// Handed to the guest as JSON; `{}` if there is none.
     pub config: String,
+    /// Where more of it is; only of an object.
+    pub config_from: Vec<ConfigSource>,
     /// What the plugin may touch.
     pub grants: Grants,
     /// Whose rights it has; those of the host if there is none.

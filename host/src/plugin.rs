@@ -62,7 +62,7 @@ pub use engine::{SLICE, SLOTS};
 pub use hints::Hints;
 pub use http::{Answering, HttpAccess, HttpMeans, HttpRequests, ServerAddresses, StandIn};
 pub use interfaces::interfaces;
-pub use load::LoadError;
+pub use load::{CodeSource, LoadError};
 pub(crate) use outcome::is_own_time;
 pub use outcome::{CallError, CallFailure, Called};
 pub use rates::Rates;
@@ -71,7 +71,7 @@ pub use shares::Maxima;
 
 use crate::crashes::InFlight;
 use crate::digest::Digest;
-use crate::manifest::Limits;
+use crate::manifest::{Limits, PluginConfig};
 use crate::memory::{Account, Accounts, Budget};
 use crate::seams::{Seams, Task};
 use code_map::CodeMap;
@@ -116,6 +116,8 @@ pub struct Plugin {
     pub name: Arc<str>,
     /// What it says about itself.
     pub description: Description,
+    /// Where its code came from.
+    pub code_source: CodeSource,
     sandboxes: Arc<Sandboxes>,
     guest: Guest,
 }
@@ -125,7 +127,7 @@ struct Guest {
     name: Arc<str>,
     digest: Digest,
     code: GuestCode,
-    config: Arc<str>,
+    config: PluginConfig,
     limits: Limits,
     account: Account,
     /// Decides where its calls run.

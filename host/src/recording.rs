@@ -38,6 +38,9 @@ pub struct Recording {
     pub plugin: Maker,
     /// The plugin's configuration.
     pub config: Value,
+    /// What of that comes from Secrets, as a Secret, until it is hidden.
+    #[serde(skip)]
+    config_secrets: Option<Value>,
     limits: Limited,
     /// Which function was called.
     pub function: Function,
@@ -163,6 +166,7 @@ impl Recording {
             outcome,
             seed_hidden: false,
             hidden_values: 0,
+            config_secrets: plugin.config_secrets().map(json),
         }
     }
 
@@ -172,7 +176,8 @@ impl Recording {
     /// There are too many to look for.
     pub(crate) fn hide(&mut self) -> Result<(), &'static str> {
         let (mut seen, mut all) = (Values::default(), Values::default());
-        let inputs = [&self.config, &self.object];
+        let of_config = self.config_secrets.take().unwrap_or_default();
+        let inputs = [&self.config, &self.object, &of_config];
         let reads = self.calls.iter().filter(|note| note.reads());
         let answers = reads.filter_map(|note| match &note.answer {
             Reply::Ok(answer) => Some(answer),

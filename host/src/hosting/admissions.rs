@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use super::configure::Configs;
 use super::fetch::Fetcher;
 use super::last_good::KeptAs;
 use super::quarantine::Stopped;
@@ -24,8 +25,8 @@ use crate::text::LogOnce;
 /// So many versions of a plugin that were stopped are remembered.
 const STOPPED: usize = 4;
 
-/// A version that was admitted, and its component.
-pub(super) type Admitted = (Arc<Version>, Vec<u8>);
+/// A version that was admitted, and its component; nothing if it is the one of what ran before.
+pub(super) type Admitted = (Arc<Version>, Option<Vec<u8>>);
 
 /// What has come of what is asked for.
 enum Outcome {
@@ -67,6 +68,7 @@ struct Admissions<'a> {
     said: LogOnce<(Option<Arc<Candidate>>, String)>,
     quarantine: (watch::Receiver<()>, watch::Receiver<()>),
     fetcher: Fetcher,
+    configs: Configs,
     /// What was fetched last and refused for good.
     hopeless: Option<(Arc<Candidate>, Refusal)>,
 }
@@ -90,6 +92,7 @@ impl Host {
             said: LogOnce::default(),
             quarantine: self.quarantine.news(),
             fetcher: Fetcher::default(),
+            configs: Configs::default(),
             hopeless: None,
         };
         let component = asked.borrow().as_ref().and_then(|it| it.component.digest());
@@ -113,6 +116,7 @@ impl Host {
                 () = waits => {}
                 () = trials.ends(&[Verdict::Good, Verdict::RollBack]) => {}
                 () = all.fetcher.news(self, candidate.as_deref(), pause) => {}
+                () = all.configs.news() => {}
             }
         }
     }
@@ -172,7 +176,8 @@ impl Admissions<'_> {
         if self.current.is_none() {
             // What ran before a pause runs on, also if it is what is asked for.
             let asked = candidate.as_deref().filter(|_| !paused);
-            let resumed = host.resume(self.name, asked, &self.stopped);
+            let configs = &mut self.configs;
+            let resumed = host.resume(self.name, asked, &self.stopped, configs);
             let resumed = Box::pin(resumed).await;
             match resumed {
                 Ok(Some(version)) => self.begin(version),
@@ -187,12 +192,14 @@ impl Admissions<'_> {
         let current = self.current.as_ref();
         let (fetcher, stopped) = (&mut self.fetcher, &self.stopped);
         let (hopeless, name) = (&mut self.hopeless, self.name);
+        let configs = &mut self.configs;
         let next = async {
             let Some(candidate) = candidate else {
                 return host.next(None, current, stopped).await;
             };
             let is_remote = candidate.component == Component::Remote;
-            let fetched = Box::pin(host.fetch(fetcher, candidate)).await?;
+            let mut fetched = Box::pin(host.fetch(fetcher, candidate)).await?;
+            fetched.candidate = Box::pin(host.configured(configs, fetched.candidate)).await?;
             let resolved = fetched.candidate.clone();
             if fetched.bytes.is_some() {
                 // Only now it is known which component it is.

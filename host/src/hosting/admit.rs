@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::admissions::Admitted;
+use super::configure::Configs;
 use super::fetch::Fetched;
 use super::last_good::KeptError;
 use super::quarantine::Stopped;
@@ -15,13 +16,31 @@ use super::smoke_test::SmokeTest;
 use super::version::{Version, reconciled};
 use super::{Host, LastGood};
 use crate::api::{ApiError, Resource};
-use crate::digest::digest;
+use crate::digest::{Digest, digest};
 use crate::grants::Scope;
 use crate::hosting::carriers;
 use crate::manifest::DefinitionPolicy;
 use crate::needs::carried;
 use crate::plugin::PrimaryWatch;
 use crate::source::{Candidate, Component, blame};
+
+/// Where the code of a version comes from.
+enum ComponentCode<'a> {
+    /// From this component.
+    In(&'a [u8]),
+    /// From this version, which runs.
+    Of(&'a Version),
+}
+
+impl ComponentCode<'_> {
+    /// The digest of the component.
+    fn digest(&self) -> Digest {
+        match self {
+            Self::In(bytes) => digest(bytes),
+            Self::Of(version) => version.digest,
+        }
+    }
+}
 
 impl Host {
     /// What is to take the place of `current` now that `fetched` is asked for, if it is another version.
@@ -68,14 +87,26 @@ impl Host {
                 return Err(RefusalReason::Unreadable(why).into());
             }
         };
-        let read = match bytes {
-            Some(bytes) => Some(bytes),
-            None => self.read_again(&candidate).await?,
+        // Another document of the component that runs: it is neither fetched nor read again.
+        let same = current.filter(|current| current.digest == asked);
+        let (version, bytes) = match same {
+            Some(current) => {
+                let code = ComponentCode::Of(current);
+                (self.admit_code(candidate.clone(), code).await?, None)
+            }
+            None => {
+                let read = match bytes {
+                    Some(bytes) => Some(bytes),
+                    None => self.read_again(&candidate).await?,
+                };
+                // What was judged whole is what is run.
+                let bytes = read.filter(|bytes| digest(bytes) == asked);
+                let changed = || RefusalReason::ChangedWhileRead(place(&candidate));
+                let bytes = bytes.ok_or_else(changed)?;
+                let version = self.admit_component(candidate.clone(), &bytes).await?;
+                (version, Some(bytes))
+            }
         };
-        // What was judged whole is what is run.
-        let bytes = read.filter(|bytes| digest(bytes) == asked);
-        let bytes = bytes.ok_or_else(|| RefusalReason::ChangedWhileRead(place(&candidate)))?;
-        let version = self.admit_component(candidate.clone(), &bytes).await?;
         for check in checks(Runs::of(current)) {
             match (check, current) {
                 (VersionCheck::Grants, _) => self.check_granted(&version).await?,
@@ -100,6 +131,7 @@ impl Host {
         name: &str,
         asked: Option<&Candidate>,
         stopped: &Stopped,
+        configs: &mut Configs,
     ) -> Result<Option<Arc<Version>>, Refusal> {
         let Some(last_good) = &self.last_good else {
             return Ok(None);
@@ -114,6 +146,8 @@ impl Host {
                     return Ok(None);
                 }
                 (Resume::Admit, Ok(Some((candidate, bytes)))) => {
+                    // What of its configuration is elsewhere is not kept: it may be in Secrets.
+                    let candidate = self.configured(configs, Arc::new(candidate)).await?;
                     return self.resume_kept(name, candidate, &bytes).await;
                 }
                 (Resume::Nothing | Resume::Admit, _) => return Ok(None),
@@ -147,10 +181,10 @@ impl Host {
     async fn resume_kept(
         &self,
         name: &str,
-        candidate: Candidate,
+        candidate: Arc<Candidate>,
         bytes: &[u8],
     ) -> Result<Option<Arc<Version>>, Refusal> {
-        let refusal = match self.admit_component(Arc::new(candidate), bytes).await {
+        let refusal = match self.admit_component(candidate, bytes).await {
             Ok(version) => return Ok(Some(version)),
             Err(refusal) => refusal,
         };
@@ -185,17 +219,35 @@ impl Host {
         candidate: Arc<Candidate>,
         bytes: &[u8],
     ) -> Result<Arc<Version>, Refusal> {
+        self.admit_code(candidate, ComponentCode::In(bytes)).await
+    }
+
+    async fn admit_code(
+        &self,
+        candidate: Arc<Candidate>,
+        code: ComponentCode<'_>,
+    ) -> Result<Arc<Version>, Refusal> {
         let document = &candidate.document;
         let name = &document.name;
         tracing::debug!(plugin = name, reached = "read", "loading");
-        let component = digest(bytes);
+        let component = code.digest();
         self.check_component(&component)?;
         let account = self.sandboxes.accounts().of(name);
         let refused = account.refused();
-        let loading =
-            self.sandboxes
-                .load(name, bytes, &document.config, document.limits, &self.cache);
-        let mut plugin = loading.await.map_err(|error| {
+        let (config, limits) = (candidate.config(), document.limits);
+        let loaded = match &code {
+            ComponentCode::In(bytes) => {
+                let loading = self
+                    .sandboxes
+                    .load(name, bytes, config, limits, &self.cache);
+                loading.await
+            }
+            ComponentCode::Of(version) => {
+                let loading = self.sandboxes.load_again(&version.plugin, config, limits);
+                loading.await
+            }
+        };
+        let mut plugin = loaded.map_err(|error| {
             self.note_load_error(component, &error);
             RefusalReason::NotLoaded {
                 at: place(&candidate),
@@ -217,12 +269,25 @@ impl Host {
             .of(name)
             .claims(reconciled(&plugin.description));
         self.check_missing(document, &plugin.description)?;
-        if let Some(failures) = &self.failures {
-            failures.keep_component(name, bytes).await;
-        }
+        self.metrics.of(name).loads.of(plugin.code_source).inc();
         let (version, kinds) = (&plugin.description.version, plugin.description.kinds());
-        let size = bytes.len();
-        tracing::info!(plugin = name, version, kinds, size, "loaded");
+        match code {
+            ComponentCode::In(bytes) => {
+                if let Some(failures) = &self.failures {
+                    failures.keep_component(name, bytes).await;
+                }
+                let size = bytes.len();
+                tracing::info!(plugin = name, version, kinds, size, "loaded");
+            }
+            ComponentCode::Of(_) => {
+                tracing::info!(
+                    plugin = name,
+                    version,
+                    kinds,
+                    "loaded with another document"
+                );
+            }
+        }
         Ok(Arc::new(Version {
             digest: component,
             plugin: Arc::new(plugin),

@@ -16,7 +16,7 @@ use windlass_registry::{Client, DockerConfig, Reference, Settings};
 use super::Host;
 use super::plugin::news;
 use super::refusal::{FetchProblem, Refusal, RefusalReason};
-use crate::api::{ApiError, Resource};
+use crate::api::{Accept, ApiError, Request as ApiRequest, Resource};
 use crate::digest::{Digest, digest};
 use crate::informer::{InformerKey, Subscription, bell};
 use crate::manifest::{ComponentSource, ConfigMapSource, OciSource, PluginDocument};
@@ -139,12 +139,24 @@ impl Host {
             ComponentSource::Oci(oci) => {
                 return self.pull(fetcher, &asked, (oci, &oci.reference)).await;
             }
-            ComponentSource::ConfigMap(maps) => self.read_maps(document, maps).await?,
+            ComponentSource::ConfigMap(maps) => {
+                self.check_place(document, maps)?;
+                let revision = self.revision_of_maps(document, maps).await?;
+                if let Some(component) = fetcher.known(&document.source, &revision) {
+                    let candidate = Arc::new(asked.with_digest(component));
+                    return Ok(Fetched {
+                        candidate,
+                        bytes: None,
+                    });
+                }
+                self.read_maps(document, maps).await?
+            }
             ComponentSource::File(_) => {
                 let why = blame(document, "is not read by this host");
                 return Err(RefusalReason::Unreadable(why).into());
             }
         };
+        self.metrics.of(&document.name).fetched.inc();
         Ok(fetcher.fetched(&asked, revision, bytes))
     }
 
@@ -172,6 +184,7 @@ impl Host {
         for passed in &pulled.passed {
             tracing::warn!(plugin = document.name, "{passed}");
         }
+        self.metrics.of(&document.name).fetched.inc();
         Ok(fetcher.fetched(asked, revision, pulled.component))
     }
 
@@ -236,39 +249,15 @@ impl Host {
         source: &ConfigMapSource,
     ) -> Result<(String, Vec<u8>), Refusal> {
         let fail = |problem| not_fetched(document, problem);
-        let is_object = document.origin.file().is_none();
-        let account = document.service_account.as_ref();
-        // Whose rights the code would have.
-        let (who, home) = match account {
-            Some(account) => ("its service account", account.namespace()),
-            None => ("the host", &*self.namespace),
-        };
-        if is_object && source.digest.is_none() && source.namespace != home {
-            let why = format!(
-                "is in another namespace than {who}, {home}: who may edit a ConfigMap there would choose the code; write spec.source.configMap.digest"
-            );
-            return Err(fail(FetchProblem::refused(why)));
-        }
         let (mut revision, mut parts) = (String::new(), Vec::new());
         for name in &source.names {
             let at = format!("{}/{name}", source.namespace);
-            let uri = format!("/api/v1/namespaces/{}/configmaps/{name}", source.namespace);
-            let map: Result<Option<Value>, ApiError> = self.api.read(uri).await;
-            let map = map.map_err(|error| {
-                fail(FetchProblem::unanswered(format!(
-                    "{at} cannot be read: {error}"
-                )))
-            })?;
-            let absent = || fail(FetchProblem::absent(format!("{at} is absent: create it")));
-            let map = map.ok_or_else(absent)?;
+            let map = self
+                .read_map(document, (source, name), Accept::Whole)
+                .await?;
             let part = part(&map, &source.key)
                 .map_err(|why| fail(FetchProblem::refused(format!("{at} {why}"))))?;
-            let field = |pointer: &str| map.pointer(pointer).and_then(Value::as_str);
-            let (uid, version) = ("/metadata/uid", "/metadata/resourceVersion");
-            for field in [field(uid), field(version)].into_iter().flatten() {
-                revision.push_str(field);
-                revision.push('/');
-            }
+            revision.push_str(&revision_of(&map));
             parts.extend(part);
         }
         let bytes = unpacked(&parts[..]);
@@ -280,6 +269,65 @@ impl Host {
             return Err(fail(FetchProblem::refused(why)));
         }
         Ok((revision, bytes))
+    }
+
+    /// Refuses a source whose content others may choose who may not choose the plugin.
+    fn check_place(
+        &self,
+        document: &PluginDocument,
+        source: &ConfigMapSource,
+    ) -> Result<(), Refusal> {
+        let is_object = document.origin.file().is_none();
+        let account = document.service_account.as_ref();
+        // Whose rights the code would have.
+        let (who, home) = match account {
+            Some(account) => ("its service account", account.namespace()),
+            None => ("the host", &*self.namespace),
+        };
+        if is_object && source.digest.is_none() && source.namespace != home {
+            let why = format!(
+                "is in another namespace than {who}, {home}: who may edit a ConfigMap there would choose the code; write spec.source.configMap.digest"
+            );
+            return Err(not_fetched(document, FetchProblem::refused(why)));
+        }
+        Ok(())
+    }
+
+    /// The revision of ConfigMaps, without what is in them.
+    async fn revision_of_maps(
+        &self,
+        document: &PluginDocument,
+        source: &ConfigMapSource,
+    ) -> Result<String, Refusal> {
+        let mut revision = String::new();
+        for name in &source.names {
+            let map = self
+                .read_map(document, (source, name), Accept::Metadata)
+                .await?;
+            revision.push_str(&revision_of(&map));
+        }
+        Ok(revision)
+    }
+
+    async fn read_map(
+        &self,
+        document: &PluginDocument,
+        (source, name): (&ConfigMapSource, &str),
+        accept: Accept,
+    ) -> Result<Value, Refusal> {
+        let fail = |problem| not_fetched(document, problem);
+        let at = format!("{}/{name}", source.namespace);
+        let uri = format!("/api/v1/namespaces/{}/configmaps/{name}", source.namespace);
+        match self.api.send(ApiRequest::get(uri).accepting(accept)).await {
+            Ok(map) => Ok(map),
+            Err(error) if error.is_not_found() => Err(fail(FetchProblem::absent(format!(
+                "{at} is absent: create it"
+            )))),
+            Err(error) => {
+                let why = format!("{at} cannot be read: {error}");
+                Err(fail(FetchProblem::unanswered(why)))
+            }
+        }
     }
 
     /// Watches the ConfigMaps that `document` names, and no others.
@@ -326,6 +374,17 @@ impl Host {
             _subscriptions: subscriptions,
         });
     }
+}
+
+/// What tells one version of a ConfigMap from all others.
+fn revision_of(map: &Value) -> String {
+    let field = |pointer: &str| map.pointer(pointer).and_then(Value::as_str);
+    let (uid, version) = (field("/metadata/uid"), field("/metadata/resourceVersion"));
+    format!(
+        "{}/{}/",
+        uid.unwrap_or_default(),
+        version.unwrap_or_default()
+    )
 }
 
 /// What `key` of `binaryData` holds in a ConfigMap.

@@ -104,6 +104,38 @@ impl LastGood {
         component: &[u8],
         kept: KeptAs,
     ) -> io::Result<()> {
+        let found = digest(component);
+        let put = |file: &Path| write(file, component);
+        self.put(candidate, (&found, put), kept)
+    }
+
+    /// As [`LastGood::keep_as`], for a version of a component that is kept already: it is not written again.
+    ///
+    /// # Errors
+    /// As [`LastGood::keep_as`]. Nothing is kept of the component.
+    pub(super) fn keep_again(&self, candidate: &Candidate, kept: KeptAs) -> io::Result<()> {
+        let absent = || io::Error::other("the component is not known");
+        let wanted = candidate.component.digest().ok_or_else(absent)?;
+        let plugin = self.folder.join(&candidate.document.name);
+        let links = LINKS.into_iter().map(|link| plugin.join(link));
+        let mut named = links.filter(|link| component_of(link) == Some(wanted));
+        let link = named.next();
+        let link = link.ok_or_else(|| io::Error::other("nothing is kept of the component"))?;
+        let held = link.join(COMPONENT);
+        let put = |file: &Path| {
+            // What is kept is never changed: both versions may have the same file.
+            fs::hard_link(&held, file).or_else(|_| fs::copy(&held, file).map(drop))
+        };
+        self.put(candidate, (&wanted, put), kept)
+    }
+
+    /// Keeps a version, whose component `put` puts into a file.
+    fn put(
+        &self,
+        candidate: &Candidate,
+        (component, put): (&Digest, impl FnOnce(&Path) -> io::Result<()>),
+        kept: KeptAs,
+    ) -> io::Result<()> {
         let plugin = self.folder.join(&candidate.document.name);
         let (place, at) = place(&candidate.document.origin);
         let name = version_name((place, &at), &candidate.text, component);
@@ -114,7 +146,7 @@ impl LastGood {
             let _ = fs::remove_dir_all(&draft);
             fs::create_dir_all(&draft)?;
             write(&draft.join(DOCUMENT), candidate.text.as_bytes())?;
-            write(&draft.join(COMPONENT), component)?;
+            put(&draft.join(COMPONENT))?;
             write(&draft.join(place), at.as_bytes())?;
             fs::rename(&draft, &version)?;
         }
@@ -211,7 +243,7 @@ impl LastGood {
         let text = String::from_utf8_lossy(&read(DOCUMENT)?).into_owned();
         let origin = origin(&link)?;
         let (kind, at) = place(&origin);
-        if Path::new(&version_name((kind, &at), &text, &component)) != name {
+        if Path::new(&version_name((kind, &at), &text, &digest(&component))) != name {
             return Err(KeptError::Changed(link));
         }
         let documents = manifest::parse(&origin, &text)?;
@@ -312,16 +344,12 @@ fn origin(folder: &Path) -> Result<Origin, KeptError> {
 }
 
 /// The name of a version. Versions of files are named as they always were.
-fn version_name((place, at): (&str, &str), text: &str, component: &[u8]) -> String {
+fn version_name((place, at): (&str, &str), text: &str, component: &Digest) -> String {
     let mut document = format!("{at}\0{text}");
     if place == OBJECT {
         document.push_str("\0object");
     }
-    format!(
-        "{}-{}",
-        digest(document.as_bytes()).hex(),
-        digest(component).hex()
-    )
+    format!("{}-{}", digest(document.as_bytes()).hex(), component.hex())
 }
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -53,6 +53,9 @@ pub(super) enum RefusalReason {
         wanted: Digest,
         kept: Vec<String>,
     },
+    /// Its configuration, which is not in the document, cannot be had.
+    #[error("{at} {problem}")]
+    NotConfigured { at: String, problem: ConfigProblem },
     /// The component is not the one that was asked for any more.
     #[error("{0} has changed since it was looked at")]
     ChangedWhileRead(String),
@@ -112,6 +115,31 @@ pub(super) enum RefusalReason {
     },
 }
 
+/// Why the configuration of a plugin cannot be had, as what follows the name of the object.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConfigProblem {
+    /// It is not there.
+    #[error("{0}")]
+    Absent(String),
+    /// It is something else.
+    #[error("{0}")]
+    Invalid(String),
+    /// The API server does not show it.
+    #[error("{0}")]
+    Unanswered(String),
+}
+
+impl ConfigProblem {
+    /// The reason of the condition.
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Absent(_) => "ConfigNotFound",
+            Self::Invalid(_) => "ConfigInvalid",
+            Self::Unanswered(_) => "ConfigUnavailable",
+        }
+    }
+}
+
 /// When a version that was refused is tried again as it is. Another version is tried at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Retry {
@@ -149,9 +177,10 @@ impl RefusalReason {
             Self::NotLoaded {
                 error, was_short, ..
             } => after_load(error, *was_short),
-            Self::Unanswered { .. } | Self::LeavesFinalizers(_) | Self::Untested { .. } => {
-                Retry::After(AGAIN)
-            }
+            Self::NotConfigured { .. }
+            | Self::Unanswered { .. }
+            | Self::LeavesFinalizers(_)
+            | Self::Untested { .. } => Retry::After(AGAIN),
             Self::FailsSmokeTest {
                 error, was_short, ..
             } => after_call(error, *was_short),
@@ -167,6 +196,7 @@ impl RefusalReason {
             Self::Unreadable(_)
             | Self::NotFetched { .. }
             | Self::NotKept { .. }
+            | Self::NotConfigured { .. }
             | Self::ChangedWhileRead(_)
             | Self::NotLoaded { .. }
             | Self::NotGranted(_)
@@ -187,6 +217,7 @@ impl RefusalReason {
             Self::NotKept { .. } => (LoadStep::Fetch, "RollbackNotFound"),
             Self::ChangedWhileRead(_) => (LoadStep::Fetch, "SourceChanged"),
             Self::NotFetched { problem, .. } => (LoadStep::Fetch, problem.reason()),
+            Self::NotConfigured { problem, .. } => (LoadStep::Fetch, problem.reason()),
             Self::NotLoaded { error, .. } => (LoadStep::Compile, load_reason(error)),
             Self::KilledCompiler { .. } => (LoadStep::Compile, "CompilerKilled"),
             Self::NotGranted(_) => (LoadStep::Grant, "GrantMissing"),

@@ -239,6 +239,7 @@ mod tests {
             http: &http,
             limits: &limits,
             resync: Duration::from_secs(600),
+            mode: Mode::Run,
         };
         let rows = [
             (None, None, true),

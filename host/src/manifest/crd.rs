@@ -58,6 +58,14 @@ pub(super) fn source_rules() -> Value {
     ])
 }
 
+/// Which fields of an entry of `configFrom` go together.
+pub(super) fn config_source_rules() -> Value {
+    json!([{
+        "rule": "has(self.configMap) != has(self.secret)",
+        "message": "must name exactly one of configMap and secret",
+    }])
+}
+
 /// A schema as Kubernetes takes it: structural, without what only JSON Schema knows.
 fn structural(value: &mut Value) {
     match value {

@@ -6,7 +6,8 @@ use windlass_yaml as yaml;
 
 use super::{
     API_VERSION, Build, DefinitionPolicy, DeletionPolicy, FieldError, KIND, Mode, Origin,
-    PluginDocument, RESYNC, SHORTEST_RESYNC, http, limits, rollout, source, takeover, units,
+    PluginDocument, RESYNC, SHORTEST_RESYNC, config_source, http, limits, rollout, source,
+    takeover, units,
 };
 use crate::api::ServiceAccount;
 use crate::grants::{Grant, GrantError, GrantErrors, Grants};
@@ -43,6 +44,9 @@ pub(super) struct Spec {
     #[serde(default, deserialize_with = "yaml::untyped")]
     #[cfg_attr(test, schemars(schema_with = "super::crd::any_object"))]
     config: serde_json::Map<String, Value>,
+    /// ConfigMaps and Secrets with more of it, in the namespace of the host. Later entries go before earlier ones, and config goes before all.
+    #[serde(default, rename = "configFrom")]
+    config_from: Vec<config_source::Raw>,
     /// What the plugin may touch. Nothing is allowed that is not here.
     #[serde(default)]
     grants: Vec<Grant>,
@@ -150,6 +154,8 @@ pub(super) fn check(
     if let Some((at, problem)) = takeover::replaces_problem(&document.spec.replaces, &own) {
         return fail(&format!("spec.replaces[{at}]"), problem);
     }
+    let config_from = config_source::check(document.spec.config_from, origin.file().is_some());
+    let config_from = config_from.map_err(|problem| vec![problem])?;
     let http = http::read(document.spec.http)?;
     let source = document.spec.source.check(origin);
     let source = source.map_err(|problem| vec![problem])?;
@@ -159,6 +165,7 @@ pub(super) fn check(
         finalizer: document.spec.finalizer,
         replaces: document.spec.replaces,
         config: Value::Object(document.spec.config).to_string(),
+        config_from,
         grants,
         service_account,
         http,

@@ -409,6 +409,25 @@ pub(super) const FAMILIES: &[Family] = &[
         },
     },
     Family {
+        name: "windlass_component_loads",
+        help: "Versions of the plugin that were loaded, by where their code came from",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| {
+            for (code, count) in meters.loads.all() {
+                rows.row(&[("code", code)], count)?;
+            }
+            Ok(())
+        },
+    },
+    Family {
+        name: "windlass_component_fetches",
+        help: "Components that were fetched from a registry or from ConfigMaps",
+        kind: MetricType::Counter,
+        labelled: Labelled::Controller,
+        rows: |meters, rows| rows.row(&[], &meters.fetched),
+    },
+    Family {
         name: "windlass_delayed_keys",
         help: "Keys that wait for a retry, or for the time that the plugin asked for",
         kind: MetricType::Gauge,

@@ -21,7 +21,7 @@ use super::smoke_test::SmokeTestReport;
 use crate::flowcontrol::{Seconds, Throttled};
 use crate::grants::Used;
 use crate::memory::Account;
-use crate::plugin::{CustomMetrics, HostCalls, HttpRequests, Rates};
+use crate::plugin::{CodeSource, CustomMetrics, HostCalls, HttpRequests, Rates};
 
 /// A gauge of what cannot be negative.
 pub(super) type UnsignedGauge = Gauge<u64, AtomicU64>;
@@ -65,6 +65,10 @@ pub struct PluginMetrics {
     pub(crate) refused: Counter,
     /// Versions that failed their trial.
     pub(crate) rolled_back: Counter,
+    /// Versions that were loaded, by where their code came from.
+    pub(crate) loads: Loads,
+    /// Components that were fetched from registries and ConfigMaps.
+    pub(crate) fetched: Counter,
     /// What of its grants it has used.
     pub(crate) used: Used,
     /// What its calls asked for.
@@ -94,6 +98,35 @@ pub struct PluginMetrics {
     claim: Mutex<Vec<ReconciledKind>>,
     moved: watch::Sender<()>,
     backlog: Mutex<Option<Weak<dyn Backlog>>>,
+}
+
+/// Versions that were loaded, by where their code came from.
+#[derive(Debug, Default)]
+pub(crate) struct Loads([Counter; 3]);
+
+impl Loads {
+    const ALL: [(&str, CodeSource); 3] = [
+        ("compiler", CodeSource::Compiler),
+        ("cache", CodeSource::Cache),
+        ("memory", CodeSource::Memory),
+    ];
+
+    /// Those whose code came from there.
+    pub(crate) fn of(&self, code_source: CodeSource) -> &Counter {
+        let [compiler, cache, memory] = &self.0;
+        match code_source {
+            CodeSource::Compiler => compiler,
+            CodeSource::Cache => cache,
+            CodeSource::Memory => memory,
+        }
+    }
+
+    /// Each place, and how many there were.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &Counter)> {
+        Self::ALL
+            .into_iter()
+            .map(|(name, code_source)| (name, self.of(code_source)))
+    }
 }
 
 /// Writes that were not sent, by verb.
@@ -281,6 +314,8 @@ impl Default for PluginMetrics {
             swapped: Counter::default(),
             refused: Counter::default(),
             rolled_back: Counter::default(),
+            loads: Loads::default(),
+            fetched: Counter::default(),
             used: Used::default(),
             calls: HostCalls::default(),
             custom_metrics: CustomMetrics::default(),

@@ -92,7 +92,12 @@ impl Plugin {
 
     /// Its configuration, as JSON.
     pub fn config(&self) -> &str {
-        &self.guest.config
+        &self.guest.config.json
+    }
+
+    /// What of that comes from Secrets, as a Secret; nothing if none does.
+    pub(crate) fn config_secrets(&self) -> Option<&str> {
+        self.guest.config.secrets()
     }
 
     /// Where its memory in the host counts.

@@ -15,7 +15,7 @@ use super::sandbox::ImportBackend;
 use super::{CallError, Cancel, Description, Guest, Plugin, Sandboxes};
 use crate::crashes::Activity;
 use crate::digest::{Digest, digest};
-use crate::manifest::Limits;
+use crate::manifest::{Limits, PluginConfig};
 
 /// Why a component is not loaded.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,17 @@ pub enum LoadError {
     Description(String),
 }
 
+/// Where the code of a component came from when it was loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeSource {
+    /// It was compiled.
+    Compiler,
+    /// The code cache had it.
+    Cache,
+    /// A version that runs has it.
+    Memory,
+}
+
 impl Sandboxes {
     /// Judges, compiles and describes a component.
     ///
@@ -46,16 +57,47 @@ impl Sandboxes {
         self: &Arc<Self>,
         name: &str,
         bytes: &[u8],
-        config: &str,
+        config: impl Into<PluginConfig>,
         limits: Limits,
         cache: &CodeCache,
     ) -> Result<Plugin, LoadError> {
         let digest = digest(bytes);
-        let image = match self.workshop.images.of(&digest) {
-            Some(image) => image,
+        let (image, code_source) = match self.workshop.images.of(&digest) {
+            Some(image) => (image, CodeSource::Memory),
             None => self.image(digest, bytes, cache).await?,
         };
         tracing::debug!(plugin = name, reached = "compiled", "loading");
+        let code = (digest, GuestCode::Compiled(image));
+        let plugin = self.describe(name, code, config.into(), limits).await?;
+        Ok(Plugin {
+            code_source,
+            ..plugin
+        })
+    }
+
+    /// The component of `before` with another configuration and other limits. It is neither read nor compiled: only asked
+    /// what it is.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::load`].
+    pub async fn load_again(
+        self: &Arc<Self>,
+        before: &Plugin,
+        config: PluginConfig,
+        limits: Limits,
+    ) -> Result<Plugin, LoadError> {
+        let code = (before.guest.digest, before.guest.code.clone());
+        self.describe(&before.name, code, config, limits).await
+    }
+
+    /// The plugin that a component says it is.
+    async fn describe(
+        self: &Arc<Self>,
+        name: &str,
+        (digest, code): (Digest, GuestCode),
+        config: PluginConfig,
+        limits: Limits,
+    ) -> Result<Plugin, LoadError> {
         let name: Arc<str> = name.into();
         // Beside the calls of a version that runs: it may be the one that is to be replaced. No plugin has such a name.
         let describes = format!("{name} (describe)").into();
@@ -63,8 +105,8 @@ impl Sandboxes {
             account: self.accounts.of(&name),
             name,
             digest,
-            code: GuestCode::Compiled(image),
-            config: config.into(),
+            code,
+            config,
             limits,
             trust: InlineBudget::default(),
             share: Arc::new(self.shares.join(describes, &limits)),
@@ -84,6 +126,7 @@ impl Sandboxes {
         Ok(Plugin {
             name: guest.name.clone(),
             description,
+            code_source: CodeSource::Memory,
             sandboxes: self.clone(),
             guest: Guest { share, ..guest },
         })
@@ -94,13 +137,14 @@ impl Sandboxes {
         self: &Arc<Self>,
         name: &str,
         (description, guest): (Description, Arc<dyn NativeGuest>),
-        config: &str,
+        config: impl Into<PluginConfig>,
         limits: Limits,
     ) -> Plugin {
         let name: Arc<str> = name.into();
         Plugin {
             name: name.clone(),
             description,
+            code_source: CodeSource::Memory,
             sandboxes: self.clone(),
             guest: Guest {
                 account: self.accounts.of(&name),
@@ -122,11 +166,11 @@ impl Sandboxes {
         digest: Digest,
         bytes: &[u8],
         cache: &CodeCache,
-    ) -> Result<Arc<CompiledComponent>, LoadError> {
+    ) -> Result<(Arc<CompiledComponent>, CodeSource), LoadError> {
         let loading = self.in_flight.begins(digest, Activity::Loading);
         admission::judge_bytes(bytes)?;
         drop(loading);
-        let (code, component) = self.code(digest, bytes, cache).await?;
+        let ((code, component), code_source) = self.code(digest, bytes, cache).await?;
         let _loading = self.in_flight.begins(digest, Activity::Loading);
         let engine = self.engine();
         admission::judge_component(engine, &component)?;
@@ -136,7 +180,7 @@ impl Sandboxes {
         let mismatch = |error: wasmtime::Error| Refused::Mismatch(format!("{error:#}"));
         let image = Arc::new(image.map_err(mismatch)?);
         self.workshop.images.add(digest, &image);
-        Ok(image)
+        Ok((image, code_source))
     }
 
     /// The compiled code of the component `bytes`, from the cache or from the compiler; and mapped.
@@ -145,18 +189,18 @@ impl Sandboxes {
         digest: Digest,
         bytes: &[u8],
         cache: &CodeCache,
-    ) -> Result<(Code, Component), LoadError> {
+    ) -> Result<((Code, Component), CodeSource), LoadError> {
         let kept = || {
             let _loading = self.in_flight.begins(digest, Activity::Loading);
             cache.load(self.engine(), bytes).map_err(LoadError::Cache)
         };
         if let Some(code) = kept()? {
-            return Ok(code);
+            return Ok((code, CodeSource::Cache));
         }
         let _turn = self.compiling.acquire().await;
         // Somebody may have compiled the same meanwhile.
         if let Some(code) = kept()? {
-            return Ok(code);
+            return Ok((code, CodeSource::Cache));
         }
         let draft = cache
             .draft(self.engine(), bytes)
@@ -165,10 +209,11 @@ impl Sandboxes {
         // The kernel kills a container as a whole: a compiler that takes too much can take the host with it.
         let _compiling = self.in_flight.begins(digest, Activity::Compiling);
         self.compiler.compile(bytes, output, &self.seams).await?;
-        draft.keep(self.engine()).map_err(|error| match error {
+        let kept = draft.keep(self.engine()).map_err(|error| match error {
             // Compiled for this engine a moment ago: it is whole, and the engine's pool has no room for it.
             CacheError::Damaged(why) => Refused::TooDemanding(why).into(),
             error => LoadError::Cache(error),
-        })
+        })?;
+        Ok((kept, CodeSource::Compiler))
     }
 }

@@ -17,7 +17,7 @@ use super::shares::VersionShare;
 use super::transcript::Player;
 use super::waited::Waited;
 use super::wasi::{self, Output, Sleeps};
-use crate::manifest::Limits;
+use crate::manifest::{Limits, PluginConfig};
 use crate::memory::Account;
 
 /// Bytes that a guest can hand to the host in one call of an import.
@@ -83,7 +83,7 @@ pub(super) struct CallSetup {
     /// The plugin's name.
     pub plugin: Arc<str>,
     /// The plugin's configuration, as JSON.
-    pub config: Arc<str>,
+    pub config: PluginConfig,
     /// When the call began.
     pub now: Timestamp,
     /// Where WASI random begins.
@@ -114,6 +114,9 @@ pub(super) fn sandbox(
 ) -> wasmtime::Result<(Store<SandboxState>, Output)> {
     let (wasi, output) = wasi::context(start.now, start.seed);
     let redactor = Redactor::on(&start.account);
+    if let Some(secrets) = start.config.secrets() {
+        redactor.sees(secrets);
+    }
     let (call, player) = match start.backend {
         ImportBackend::Nobody => (None, None),
         ImportBackend::Cluster(call) => {
@@ -138,7 +141,7 @@ pub(super) fn sandbox(
         player,
         plugin: start.plugin,
         object,
-        config: start.config,
+        config: start.config.json,
         now: start.now,
         redactor,
         log_lines_left: LOG_LINES,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::component::read_file;
 use crate::digest::{Digest, digest};
-use crate::manifest::{PluginDocument, line_of_grant};
+use crate::manifest::{PluginConfig, PluginDocument, line_of_grant};
 
 /// A plugin as somebody wants it: its document, and the component that it names.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,8 @@ pub struct Candidate {
     pub component: Component,
     /// The component itself, where it is at hand.
     in_memory: Option<Arc<[u8]>>,
+    /// The configuration, with what is in ConfigMaps and Secrets; none if there is nothing but that of the document.
+    config: Option<PluginConfig>,
 }
 
 impl Candidate {
@@ -26,6 +28,7 @@ impl Candidate {
         Self {
             component: Component::Known(digest(&component)),
             in_memory: Some(component),
+            config: None,
             document,
             text,
         }
@@ -38,7 +41,22 @@ impl Candidate {
             text,
             component,
             in_memory: None,
+            config: None,
         }
+    }
+
+    /// The same with this configuration.
+    pub(crate) fn with_config(&self, config: PluginConfig) -> Self {
+        Self {
+            config: Some(config),
+            ..self.clone()
+        }
+    }
+
+    /// Its configuration.
+    pub(crate) fn config(&self) -> PluginConfig {
+        let config = self.config.clone();
+        config.unwrap_or_else(|| (&self.document.config).into())
     }
 
     /// Reads the component.

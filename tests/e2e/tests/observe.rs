@@ -22,11 +22,10 @@ const PORTS: [&str; 2] = [
     "--metrics-bind-address=127.0.0.1:0",
 ];
 
-/// The greeter in the place of the operator, in this mode.
-fn plugins(plugins: Plugins, mode: &str) -> Result<Plugins> {
-    let plugins = plugins.greeter()?;
+/// Puts the greeter in the place of the operator, in this mode.
+fn set_mode(plugins: &Plugins, mode: &str) -> Result<()> {
     let file = plugins.folder().join("greeter.yaml");
-    let mut document: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
+    let mut document: Value = serde_json::from_str(&fs::read_to_string(&file)?)?;
     let spec = document["spec"].as_object_mut().context("a spec")?;
     for (field, value) in [
         ("mode", json!(mode)),
@@ -35,7 +34,8 @@ fn plugins(plugins: Plugins, mode: &str) -> Result<Plugins> {
     ] {
         spec.insert(field.to_owned(), value);
     }
-    plugins.file("greeter.yaml", document.to_string())
+    fs::write(file, document.to_string())?;
+    Ok(())
 }
 
 /// What the operator has made of the Greeting `name`: its finalizer, a child and a status.
@@ -115,8 +115,9 @@ async fn a_plugin_that_observes_shows_what_it_would_write_and_writes_nothing() -
     operated(&cluster, "ada", "of the operator").await?;
     operated(&cluster, "bob", "Hello, bob!").await?;
     let before = versions(&cluster).await?;
-    let watched = plugins(Plugins::new(&cluster.namespace)?, "Observe")?;
-    let scene = Scene::start_with(cluster, watched, &PORTS)?;
+    let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
+    set_mode(&plugins, "Observe")?;
+    let scene = Scene::start_with(cluster, plugins, &PORTS)?;
     let (host, cluster) = (&scene.host, &scene.cluster);
 
     let path = ".data['index.html']";
@@ -185,11 +186,7 @@ async fn a_plugin_that_observes_shows_what_it_would_write_and_writes_nothing() -
     cluster.until_gone("Greeting", "bob").await?;
 
     // From now on it writes: what it has shown is not taken for written.
-    let scene = Scene {
-        plugins: plugins(scene.plugins, "Run")?,
-        ..scene
-    };
-    let cluster = &scene.cluster;
+    set_mode(&scene.plugins, "Run")?;
     cluster.until_ready("ada").await?;
     let is_written = |map: &Value| map["data"]["index.html"] == "Hello, ada!";
     let map = cluster.until("ConfigMap", "ada-greeting", "is written", is_written);
@@ -200,7 +197,7 @@ async fn a_plugin_that_observes_shows_what_it_would_write_and_writes_nothing() -
     );
     let wrote = |pass: &PassAnswer| !pass.observes && pass.step == "reconcile";
     until_passed(&scene, "ada", "it runs", wrote).await?;
-    let scrape = Scrape::of(&scene.host).await?;
+    let scrape = Scrape::of(host).await?;
     let differing = scrape.sum("windlass_observed_differing_objects.*")?;
     ensure!(differing == Some(0.0), "{differing:?}");
     Ok(())

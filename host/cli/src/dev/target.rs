@@ -275,6 +275,7 @@ fn alone(file: &Path) -> PluginDocument {
         finalizer: None,
         replaces: Vec::new(),
         config: "{}".to_owned(),
+        config_from: Vec::new(),
         grants: Grants::default(),
         service_account: None,
         http: Rules::default(),

@@ -17,9 +17,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Host {
     /// Keeps what was admitted, as the last good version or as one on trial.
-    pub(super) async fn keep(&self, candidate: &Arc<Candidate>, bytes: Vec<u8>, kept: KeptAs) {
+    pub(super) async fn keep(
+        &self,
+        candidate: &Arc<Candidate>,
+        bytes: Option<Vec<u8>>,
+        kept: KeptAs,
+    ) {
         let (plugin, candidate) = (&*candidate.document.name, candidate.clone());
-        let keep = move |last_good: LastGood| last_good.keep_as(&candidate, &bytes, kept);
+        let keep = move |last_good: LastGood| match bytes {
+            Some(bytes) => last_good.keep_as(&candidate, &bytes, kept),
+            None => last_good.keep_again(&candidate, kept),
+        };
         self.in_state(plugin, keep).await;
         tracing::debug!(plugin, reached = "kept", "loading");
     }

@@ -115,3 +115,27 @@ fn a_version_that_was_cut_or_changed_is_not_loaded() {
             .contains("was changed since")
     );
 }
+
+#[test]
+fn another_document_of_the_same_component_is_kept_without_it() {
+    let state = tempfile::tempdir().unwrap();
+    let kept = LastGood::open(state.path()).unwrap();
+    let good = KeptAs::LastGood;
+    assert!(kept.keep_again(&candidate("one"), good).is_err());
+    kept.keep_as(&candidate("one"), b"code", good).unwrap();
+    kept.keep_again(&candidate("two"), good).unwrap();
+    let (loaded, component) = kept.load("greeter").unwrap().unwrap();
+    assert_eq!((loaded, component), (candidate("two"), b"code".to_vec()));
+    let mut other = candidate("three");
+    other.component = Component::Known(digest(b"other"));
+    assert!(kept.keep_again(&other, good).is_err());
+    kept.keep_as(&other, b"other", KeptAs::OnTrial).unwrap();
+    let mut next = candidate("four");
+    next.component = other.component;
+    kept.keep_again(&next, KeptAs::OnTrial).unwrap();
+    let (loaded, _) = kept.load("greeter").unwrap().unwrap();
+    assert_eq!(loaded, candidate("two"), "what is on trial is not it");
+    kept.promote("greeter").unwrap();
+    let (loaded, _) = kept.load("greeter").unwrap().unwrap();
+    assert_eq!(loaded, next);
+}

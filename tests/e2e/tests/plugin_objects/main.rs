@@ -11,9 +11,9 @@ use base64::engine::general_purpose::STANDARD;
 use kube::api::DeleteParams;
 use serde_json::json;
 use windlass_controlplane::Registry;
-use windlass_e2e::{DEADLINE, eventually, windlass_alone};
+use windlass_e2e::{DEADLINE, Objects, eventually, windlass_alone};
 
-use crate::scene::{Objects, says};
+use crate::scene::says;
 
 #[tokio::test]
 async fn a_plugin_object_is_installed_replaced_refused_and_removed() -> Result<()> {

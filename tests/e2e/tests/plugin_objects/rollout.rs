@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
-use windlass_e2e::{DEADLINE, Scrape, control_plane, eventually, windlass};
+use windlass_e2e::{DEADLINE, Objects, Scrape, control_plane, eventually, windlass};
 
-use crate::scene::{Objects, says};
+use crate::scene::says;
 
 /// So many passes of a version begin before they are judged.
 const FIRST_PASSES: f64 = 10.0;

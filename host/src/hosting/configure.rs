@@ -1,0 +1,274 @@
+//! The configuration of a plugin that is in ConfigMaps and Secrets: `spec.configFrom`.
+//!
+//! - They are watched, and read when something has changed. Only the names and keys are ever told, and what is wrong.
+//! - An entry goes before those that come before it, and `spec.config` goes before all, as `env` before `envFrom`.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use windlass_yaml as yaml;
+
+use super::Host;
+use super::plugin::news;
+use super::refusal::{ConfigProblem, Refusal, RefusalReason};
+use crate::api::{ApiError, RefusedBy, Resource, ServiceAccount};
+use crate::informer::{InformerKey, Subscription, bell};
+use crate::manifest::{ConfigSource, PluginConfig, PluginDocument};
+use crate::object::Fields;
+use crate::source::Candidate;
+
+/// The objects with the configuration of one plugin, which are watched.
+#[derive(Default)]
+pub(super) struct Configs {
+    home: String,
+    sources: Vec<ConfigSource>,
+    news: Vec<watch::Receiver<()>>,
+    _subscriptions: Vec<Subscription>,
+}
+
+impl Configs {
+    /// Waits until one of them has changed.
+    pub(super) async fn news(&mut self) {
+        if self.news.is_empty() {
+            return std::future::pending().await;
+        }
+        let any = self.news.iter_mut().map(|it| Box::pin(news(it)));
+        futures::future::select_all(any).await;
+    }
+}
+
+impl Host {
+    /// `asked`, with the configuration that is in ConfigMaps and Secrets now.
+    ///
+    /// # Errors
+    /// One is absent, cannot be read, or holds something else.
+    pub(super) async fn configured(
+        &self,
+        configs: &mut Configs,
+        asked: Arc<Candidate>,
+    ) -> Result<Arc<Candidate>, Refusal> {
+        let document = &asked.document;
+        self.watch_configs(configs, document);
+        if document.config_from.is_empty() {
+            return Ok(asked);
+        }
+        let (mut whole, mut secrets) = (Map::new(), Vec::new());
+        for (at, source) in document.config_from.iter().enumerate() {
+            let read = self.read_config(document, source).await;
+            let read = read.map_err(|problem| RefusalReason::NotConfigured {
+                at: format!("{}: spec.configFrom[{at}]: {source}", document.origin),
+                problem,
+            })?;
+            if source.is_secret {
+                secrets.push(Value::Object(read.clone()));
+            }
+            whole.extend(read);
+        }
+        let own: Value = serde_json::from_str(&document.config).unwrap_or_default();
+        if let Value::Object(own) = own {
+            whole.extend(own);
+        }
+        let json = Value::Object(whole).to_string();
+        let config = PluginConfig::with_secrets(&json, &secrets);
+        Ok(Arc::new(asked.with_config(config)))
+    }
+
+    /// Reads one of them as the service account of the plugin, if it has one: who installs the plugin may have no more rights.
+    async fn read_config(
+        &self,
+        document: &PluginDocument,
+        source: &ConfigSource,
+    ) -> Result<Map<String, Value>, ConfigProblem> {
+        let (plural, name) = (plural(source), &source.name);
+        let namespace = self.home_of(document);
+        let uri = format!("/api/v1/namespaces/{namespace}/{plural}/{name}");
+        let read: Result<Option<Value>, ApiError> = self.api_for(document).read(uri).await;
+        let object = read.map_err(|error| self.unreadable(document, source, &error))?;
+        let absent = || ConfigProblem::Absent(format!("is absent in {namespace}: create it"));
+        let object = object.ok_or_else(absent)?;
+        value(&object, source).and_then(|text| mapping(&text, source.is_secret))
+    }
+
+    /// The namespace of what `document` names: that of its service account, or of the host.
+    fn home_of<'a>(&'a self, document: &'a PluginDocument) -> &'a str {
+        let account = document.service_account.as_ref();
+        account.map_or(&self.namespace, ServiceAccount::namespace)
+    }
+
+    /// Why the API server does not show it, and what to do.
+    fn unreadable(
+        &self,
+        document: &PluginDocument,
+        source: &ConfigSource,
+        error: &ApiError,
+    ) -> ConfigProblem {
+        let (plural, name, namespace) = (plural(source), &source.name, self.home_of(document));
+        let who = match &document.service_account {
+            Some(account) => format!("service account {account} a Role in {namespace} with get"),
+            None => format!("host a Role in {namespace} with get, list and watch"),
+        };
+        let remedy = match error.refusal() {
+            Some(RefusedBy::Rights) => {
+                format!("; give the {who} for {plural}, and resourceNames: [{name}]")
+            }
+            Some(RefusedBy::Credentials | RefusedBy::Admission) | None => String::new(),
+        };
+        ConfigProblem::Unanswered(format!("cannot be read: {error}{remedy}"))
+    }
+
+    /// Watches the objects that `document` names, and no others.
+    fn watch_configs(&self, configs: &mut Configs, document: &PluginDocument) {
+        let home = self.home_of(document);
+        if configs.sources == document.config_from && configs.home == home {
+            // What comes from now on is news: they are read after this.
+            for news in &mut configs.news {
+                news.mark_unchanged();
+            }
+            return;
+        }
+        let account = self.sandboxes.accounts().of(&document.name);
+        let mut heard = Vec::new();
+        let subscribe = |source: &ConfigSource| {
+            let kind = if source.is_secret {
+                "Secret"
+            } else {
+                "ConfigMap"
+            };
+            let resource = Resource {
+                group: String::new(),
+                version: "v1".to_owned(),
+                kind: kind.to_owned(),
+                plural: plural(source).to_owned(),
+                namespaced: true,
+            };
+            let watched = InformerKey {
+                namespace: Some(home.to_owned()),
+                field_selector: Some(format!("metadata.name={}", source.name)),
+                metadata_only: true,
+                ..InformerKey::all_of(resource)
+            };
+            let (handler, news) = bell();
+            heard.push(news);
+            let informers = &self.informers;
+            informers.subscribe(watched, Fields::default(), handler, &account)
+        };
+        let subscriptions = document.config_from.iter().map(subscribe).collect();
+        *configs = Configs {
+            home: home.to_owned(),
+            sources: document.config_from.clone(),
+            news: heard,
+            _subscriptions: subscriptions,
+        };
+    }
+}
+
+fn plural(source: &ConfigSource) -> &'static str {
+    if source.is_secret {
+        "secrets"
+    } else {
+        "configmaps"
+    }
+}
+
+/// The text of the key.
+fn value(object: &Value, source: &ConfigSource) -> Result<String, ConfigProblem> {
+    let held = object.get("data").and_then(|data| data.get(&source.key));
+    let Some(held) = held.and_then(Value::as_str) else {
+        return Err(ConfigProblem::Absent("has no such key in data".to_owned()));
+    };
+    if !source.is_secret {
+        return Ok(held.to_owned());
+    }
+    let bytes = STANDARD.decode(held).ok();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    text.ok_or_else(|| ConfigProblem::Invalid("is not text".to_owned()))
+}
+
+/// A mapping, as a document of YAML or JSON.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Mapping(#[serde(deserialize_with = "yaml::untyped")] Map<String, Value>);
+
+/// The mapping in `text`. Of a Secret nothing is told but where it is wrong.
+fn mapping(text: &str, is_secret: bool) -> Result<Map<String, Value>, ConfigProblem> {
+    let must = "must be a mapping, in YAML or JSON";
+    if text.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    let read: Result<Mapping, _> = yaml::document(text);
+    let read = read.map_err(|error| {
+        let place = error.without_snippet().location();
+        let place = place.map_or(String::new(), |place| {
+            format!(" (line {}, column {})", place.line(), place.column())
+        });
+        let why = match is_secret {
+            true => String::new(),
+            false => format!(": {}", error.without_snippet()),
+        };
+        ConfigProblem::Invalid(format!("{must}{place}{why}"))
+    })?;
+    Ok(read.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn source(is_secret: bool) -> ConfigSource {
+        ConfigSource {
+            is_secret,
+            name: "n".into(),
+            key: "k".into(),
+        }
+    }
+
+    #[test]
+    fn a_key_holds_a_mapping() {
+        let map = |text: &str| json!({ "data": { "k": text } });
+        let secret = |text: &str| map(&STANDARD.encode(text));
+        let good = Ok(json!({ "a": { "b": 1 } }));
+        let rows = [
+            (map("a: {b: 1}"), false, good.clone()),
+            (map("{\"a\": {\"b\": 1}}"), false, good.clone()),
+            (secret("a:\n  b: 1\n"), true, good),
+            (map(""), false, Ok(json!({}))),
+            (json!({}), false, Err("has no such key")),
+            (
+                json!({ "data": { "other": "" } }),
+                true,
+                Err("has no such key"),
+            ),
+            (map("[1]"), false, Err("must be a mapping")),
+            (map("a: ["), false, Err("must be a mapping")),
+            (map("?"), true, Err("is not text")),
+        ];
+        for (object, is_secret, want) in rows {
+            let read = value(&object, &source(is_secret));
+            let read = read.and_then(|text| mapping(&text, is_secret));
+            match (read, want) {
+                (Ok(read), Ok(want)) => assert_eq!(Value::Object(read), want),
+                (Err(problem), Err(want)) => {
+                    let told = problem.to_string();
+                    assert!(told.starts_with(want), "{told}");
+                }
+                (read, want) => panic!("{object}: {read:?}, not {want:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_secret_that_is_wrong_nothing_is_told() {
+        let told = mapping("hunter2", true).unwrap_err().to_string();
+        assert!(told.starts_with("must be a mapping"), "{told}");
+        for text in ["hunter2", "a: [hunter2", "hunter2: {\"a\"", "- hunter2"] {
+            let told = mapping(text, true).unwrap_err().to_string();
+            assert!(!told.contains("hunter2"), "{told}");
+        }
+    }
+}

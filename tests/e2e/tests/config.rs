@@ -1,0 +1,178 @@
+//! The configuration of a plugin: it changes without its component, and comes from ConfigMaps and Secrets.
+#![expect(clippy::indexing_slicing, reason = "JSON that is not there is null")]
+
+use anyhow::{Result, ensure};
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+use windlass_controlplane::Registry;
+use windlass_e2e::{DEADLINE, Objects, Scrape, eventually, windlass_alone};
+
+const METRICS: &str = "--metrics-bind-address=127.0.0.1:0";
+
+/// Waits until the Deployment of `ada` has this image, which is configuration.
+async fn until_image(objects: &Objects, image: &str) -> Result<()> {
+    let has_image = |deployment: &Value| {
+        deployment["spec"]["template"]["spec"]["containers"][0]["image"] == image
+    };
+    let found = objects
+        .cluster
+        .until("Deployment", "ada-greeting", image, has_image);
+    found.await.map(drop)
+}
+
+/// How often code was compiled or read from the cache, and how often it was there; and how often a component was fetched.
+async fn counted(objects: &Objects) -> Result<(f64, f64, f64)> {
+    let scrape = Scrape::of(&objects.host).await?;
+    let sum = |series: &str| scrape.sum(series).map(Option::unwrap_or_default);
+    Ok((
+        sum(r#"windlass_component_loads_total\{.*code="(?:compiler|cache)".*\}"#)?,
+        sum(r#"windlass_component_loads_total\{.*code="memory".*\}"#)?,
+        sum(r"windlass_component_fetches_total.*")?,
+    ))
+}
+
+/// Changes the configuration twice, which must cost no component.
+async fn changes_cost_nothing(objects: &Objects) -> Result<()> {
+    objects.until("Ready", "True", "Running").await?;
+    objects.greets("ada").await?;
+    let before = counted(objects).await?;
+    ensure!((before.0, before.2) == (1.0, 1.0), "{before:?}");
+    for image in ["registry.example/a:1", "registry.example/b:2"] {
+        let config = json!({ "spec": { "config": { "image": image } } });
+        objects.patch(&config).await?;
+        until_image(objects, image).await?;
+    }
+    let after = counted(objects).await?;
+    ensure!(after == (1.0, before.1 + 2.0, 1.0), "{before:?} {after:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_change_of_the_configuration_reads_and_compiles_nothing_from_a_config_map() -> Result<()>
+{
+    let state = tempfile::tempdir()?;
+    let state = format!("--state-dir={}", state.path().join("state").display());
+    let objects = Objects::start("config", &[METRICS.to_owned(), state]).await?;
+    objects.config_map("code", &objects.component()?).await?;
+    let source = json!({ "configMap": {
+        "namespace": objects.name(), "name": "code", "key": "greeter.wasm",
+    } });
+    objects.create(&source).await?;
+    changes_cost_nothing(&objects).await?;
+    // What it runs with now, it runs with after a crash.
+    objects.host.kill();
+    objects.host.ended().await?;
+    let second = objects.another()?;
+    second.says("all lists are in: reconciling").await?;
+    until_image(&objects, "registry.example/b:2").await
+}
+
+#[tokio::test]
+async fn a_change_of_the_configuration_pulls_and_compiles_nothing_from_a_registry() -> Result<()> {
+    let (registry, home) = (Registry::plain()?, tempfile::tempdir()?);
+    let host = registry.host().to_owned();
+    let file = home.path().join("registries.yaml");
+    let known = json!({ "registries": { &*host: { "plainHTTP": true, "allowLocal": true } } });
+    std::fs::write(&file, known.to_string())?;
+    let registries = format!("--registries={}", file.display());
+    let objects = Objects::start("pulled", &[METRICS.to_owned(), registries.clone()]).await?;
+    let tag = format!("{host}/plugins/greeter:v1");
+    let wasm = objects.plugins.folder().join("greeter.wasm");
+    let pushed = windlass_alone(&["push", &tag, &wasm.to_string_lossy(), &registries])?;
+    ensure!(pushed.status.success(), "{pushed:?}");
+    objects.create(&json!({ "oci": tag })).await?;
+    changes_cost_nothing(&objects).await
+}
+
+#[tokio::test]
+async fn configuration_comes_from_config_maps_and_secrets_and_follows_them() -> Result<()> {
+    let objects = Objects::start("config-from", &[METRICS.to_owned()]).await?;
+    let namespace = objects.name().to_owned();
+    objects.config_map("code", &objects.component()?).await?;
+    let source = json!({ "configMap": {
+        "namespace": namespace, "name": "code", "key": "greeter.wasm",
+    } });
+    let mut object = objects.object(&source)?;
+    object["spec"]["configFrom"] = json!([
+        { "configMap": { "name": "settings", "key": "config.yaml" } },
+        { "secret": { "name": "account", "key": "config.yaml" } },
+    ]);
+    let object = serde_json::from_value(object)?;
+    objects.api().create(&Default::default(), &object).await?;
+
+    // At first it waits, and says for what.
+    objects.until("Ready", "False", "ConfigNotFound").await?;
+    let put = async |kind: &str, name: &str, field: &str, text: &str| -> Result<()> {
+        let object = json!({
+            "apiVersion": "v1", "kind": kind, "metadata": { "name": name },
+            field: { "config.yaml": text },
+        });
+        let api = objects.cluster.api(kind, &namespace)?;
+        let params = PatchParams::apply("test").force();
+        api.patch(name, &params, &Patch::Apply(&object)).await?;
+        Ok(())
+    };
+    put(
+        "ConfigMap",
+        "settings",
+        "data",
+        "image: registry.example/a:1",
+    )
+    .await?;
+    // The host may read no Secret that nobody has granted.
+    let object = objects.until("Ready", "False", "ConfigUnavailable").await?;
+    let told = object["status"]["conditions"].to_string();
+    ensure!(told.contains("resourceNames: [account]"), "{told}");
+    let named = |kind: &str| json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": { "name": "account", "namespace": namespace } });
+    let (mut role, mut binding) = (named("Role"), named("RoleBinding"));
+    role["rules"] = json!([{ "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["account"], "verbs": ["get", "list", "watch"] }]);
+    binding["roleRef"] =
+        json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "account" });
+    binding["subjects"] =
+        json!([{ "kind": "ServiceAccount", "name": "windlass", "namespace": namespace }]);
+    objects.account.grant(&[role, binding])?;
+    put(
+        "Secret",
+        "account",
+        "stringData",
+        "password: correct-horse-battery",
+    )
+    .await?;
+    objects.until("Ready", "True", "Running").await?;
+    objects.greets("ada").await?;
+    until_image(&objects, "registry.example/a:1").await?;
+
+    // It follows both; the Secret goes before the ConfigMap, and the document before both.
+    put(
+        "ConfigMap",
+        "settings",
+        "data",
+        "image: registry.example/a:2",
+    )
+    .await?;
+    until_image(&objects, "registry.example/a:2").await?;
+    let secret = "image: registry.example/s:1\npassword: correct-horse-battery";
+    put("Secret", "account", "stringData", secret).await?;
+    until_image(&objects, "registry.example/s:1").await?;
+    let own = json!({ "spec": { "config": { "image": "registry.example/d:1" } } });
+    objects.patch(&own).await?;
+    until_image(&objects, "registry.example/d:1").await?;
+    let (compiled, _, fetched) = counted(&objects).await?;
+    ensure!((compiled, fetched) == (1.0, 1.0), "{compiled} {fetched}");
+
+    // What is wrong is said without its words, and the last good configuration stays.
+    put("Secret", "account", "stringData", "correct-horse-battery").await?;
+    let object = objects.until("Ready", "False", "ConfigInvalid").await?;
+    let told = object["status"].to_string();
+    ensure!(told.contains("must be a mapping"), "{told}");
+    objects.greets("bea").await?;
+    until_image(&objects, "registry.example/d:1").await?;
+    put("Secret", "account", "stringData", secret).await?;
+    objects.until("Ready", "True", "Running").await?;
+    eventually(DEADLINE, "nobody is told the password", async || {
+        let log = format!("{:?}", objects.host.log());
+        ensure!(!log.contains("correct-horse"), "{log}");
+        Ok(Some(()))
+    })
+    .await
+}
