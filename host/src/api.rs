@@ -128,6 +128,11 @@ impl Api {
         self.identity.problem()
     }
 
+    /// Whether it sends reads alone.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
     /// Opens a watch, with lines of at most `longest` bytes.
     ///
     /// # Errors

@@ -170,7 +170,13 @@ impl Host {
         let _followed = objects.map(|objects| host.follow_objects(objects, told, roster, send));
         let session = host.session.clone();
         let kept = session.clone();
-        let keeping = host.seams.spawn.task(async move { kept.keep().await });
+        // Who writes nothing has no session.
+        let keeps = !host.api.is_read_only();
+        let keeping = host.seams.spawn.task(async move {
+            if keeps {
+                kept.keep().await;
+            }
+        });
         let mut lost = None;
         while lost.is_none() {
             tokio::select! {
@@ -202,7 +208,9 @@ impl Host {
             // Others wait until it has expired: what it still holds may have been written a moment ago.
             bail!("{lost}");
         }
-        session.end().await;
+        if keeps {
+            session.end().await;
+        }
         Ok(())
     }
 }

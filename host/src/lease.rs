@@ -17,6 +17,7 @@
 
 mod acquire;
 mod flags;
+mod handover;
 mod hold;
 mod observed;
 mod published;
@@ -28,6 +29,7 @@ use std::time::Duration;
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::api::Gate;
@@ -85,6 +87,8 @@ pub struct Lease {
     /// What was published of crashes when it was looked at last.
     heard: Mutex<String>,
     written: Mutex<Written>,
+    /// Whether another host has asked for it since this one holds it.
+    asked: watch::Sender<bool>,
 }
 
 /// What this host has written into a Lease last.
@@ -123,6 +127,7 @@ impl Lease {
             crashes: Crashes::default(),
             heard: Mutex::default(),
             written: Mutex::default(),
+            asked: watch::Sender::default(),
         }
     }
 

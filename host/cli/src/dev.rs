@@ -9,6 +9,7 @@
 //! - Nothing that is wrong ends it but the first build: the last good version runs on.
 
 mod apply;
+mod attach;
 mod flags;
 mod follow;
 mod grant;
@@ -36,6 +37,7 @@ use windlass_apiserver::options::{Node, Options};
 
 use crate::apiserver::Embedded;
 use crate::project::within;
+use attach::Attachment;
 use names::Names;
 use news::News;
 use session::Session;
@@ -68,6 +70,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
     let targets = flags.targets.iter().map(|path| Target::open(path));
     let targets: Vec<Target> = targets.collect::<anyhow::Result<_>>()?;
+    let attachment = Attachment::of(&flags, &targets)?;
     let zone = time_zone(flags.time_zone.as_deref());
     let teller = Teller::new(flags.output, seams.clock, zone);
     let (phase, phases, _signals) =
@@ -90,7 +93,14 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         server.start(&seams)
     });
     let local = http::local(&flags.http)?;
-    let (api, namespace) = connect(&cluster, &seams).await?;
+    let (mut api, mut namespace) = connect(&cluster, &seams).await?;
+    if let (Some(attachment), Some(target)) = (attachment, targets.first()) {
+        let plugin = target.document().name;
+        api = attachment.api(&api);
+        let named = flags.namespace.as_deref();
+        namespace = attachment.namespace(&api, &plugin, named).await?;
+        teller.hint(Tone::Warning, "Attached", &attachment.said(&plugin));
+    }
     let name = identity(&seams);
     let servers = ServerAddresses::of(api.clone(), seams.clock).await;
     let means = HostDependencies {
@@ -108,6 +118,9 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         registries: None,
     };
     let wired = wire(means, &seams);
+    if attachment.is_some_and(|attachment| !attachment.dry_run) {
+        wired.host.session.insist();
+    }
     let ports = Ports {
         metrics: BindAddress::Nowhere,
         probes: BindAddress::Nowhere,
@@ -130,6 +143,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         seams,
         page,
         own_server: kubeconfig.is_some(),
+        attachment,
     };
     let work = session.work(&flags, targets, kubeconfig.as_deref());
     let ended = tokio::select! {

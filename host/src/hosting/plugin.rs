@@ -28,6 +28,8 @@ const EMPTIED: Duration = Duration::from_secs(5);
 pub(super) enum Ended {
     /// It was told to.
     Asked,
+    /// Another host has asked for its Lease, and is given it.
+    HandedOver,
     /// Another host has its lease.
     LostLease,
 }
@@ -35,7 +37,7 @@ pub(super) enum Ended {
 impl Ended {
     /// Whether its Lease is released: it is held since `elected`, and nobody else has taken it.
     fn releases(self, elected: Option<Instant>) -> bool {
-        self == Self::Asked && elected.is_some()
+        matches!(self, Self::Asked | Self::HandedOver) && elected.is_some()
     }
 }
 
@@ -116,25 +118,26 @@ impl Host {
             }
             runner.run(accepted, phases).await;
         };
-        let has_lease = tokio::select! {
+        let stops = tokio::select! {
             biased;
-            () = lost.as_mut() => false,
-            () = run => true,
+            () = lost.as_mut() => None,
+            () = lease.wanted() => Some(Ended::HandedOver),
+            () = run => Some(Ended::Asked),
         };
         let mut ended = Ended::LostLease;
-        if has_lease {
+        if let Some(stops) = stops {
             bug!(TheLeaseIsReleasedFirst, Box::pin(lease.release()).await);
             tokio::select! {
                 biased;
                 () = lost => {}
-                () = Box::pin(runner.stop(phases)) => ended = Ended::Asked,
+                () = Box::pin(runner.stop(phases)) => ended = stops,
             }
         }
         meters.leads.set(0);
         Box::pin(runner.abort()).await;
         Box::pin(self.events.flush()).await;
         let elected = *elect.borrow();
-        if ended.releases(elected) {
+        if ended.releases(elected) && !self.api.is_read_only() {
             // Last of all: until here nobody else could begin.
             Box::pin(lease.release()).await;
         }
@@ -156,6 +159,12 @@ impl Host {
         elect: &watch::Sender<Option<Instant>>,
         say: &watch::Sender<bool>,
     ) {
+        if self.api.is_read_only() {
+            // Readers harm nobody: it needs no Lease, and could write none.
+            elect.send_replace(Some(self.seams.clock.now()));
+            say.send_replace(true);
+            return std::future::pending().await;
+        }
         let waits = |holder: Option<&str>| {
             meters.held_by(holder);
             say.send_replace(true);
@@ -241,6 +250,8 @@ mod tests {
         let rows = [
             (Ended::Asked, now, true),
             (Ended::Asked, None, false),
+            (Ended::HandedOver, now, true),
+            (Ended::HandedOver, None, false),
             (Ended::LostLease, now, false),
             (Ended::LostLease, None, false),
         ];

@@ -62,7 +62,7 @@ pub(super) struct Plugins {
 /// Why the host must end, now that the task of the plugin `name` has ended so; nothing if it need not.
 fn why_host_ends(name: &str, ended: &Result<Ended, tokio::task::JoinError>) -> Option<String> {
     match ended {
-        Ok(Ended::Asked) => None,
+        Ok(Ended::Asked | Ended::HandedOver) => None,
         Ok(Ended::LostLease) => Some("leader election lost".to_owned()),
         Err(error) => Some(format!("the task of plugin {name} was lost: {error}")),
     }
@@ -195,7 +195,12 @@ impl Plugins {
         }
         let hosted = hosted?;
         let presence = Presence::of(&name, &hosted.origin, &self.wanted);
-        match after_end(hosted.lifecycle, presence) {
+        // What was handed over is asked for still: it starts again, and stands by.
+        let lifecycle = match ended {
+            Ok(Ended::HandedOver) => Lifecycle::Stopping,
+            Ok(Ended::Asked | Ended::LostLease) | Err(_) => hosted.lifecycle,
+        };
+        match after_end(lifecycle, presence) {
             EndStep::StartAgain => {
                 if let Some(candidate) = candidate(&name, &self.wanted).cloned() {
                     self.start_as(&candidate);

@@ -134,7 +134,7 @@ impl Situation {
     }
 }
 
-/// What becomes of the plugin when its object is deleted. Whoever observes takes no finalizer off: the one of an operator
+/// What becomes of the plugin when its object is deleted. A plugin that observes takes no finalizer off: the one of an operator
 /// that ran before is that operator's still, and with its own, from when it wrote, objects wait for somebody.
 fn policy(document: &PluginDocument) -> DeletionPolicy {
     match (document.mode, &document.finalizer, document.deletion) {

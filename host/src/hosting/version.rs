@@ -57,7 +57,7 @@ impl Version {
         }
     }
 
-    /// What is done about what it carries. Whoever observes installs nothing.
+    /// What is done about what it carries. A plugin that observes installs nothing.
     pub(super) fn definition_policy(&self) -> DefinitionPolicy {
         let document = &self.candidate.document;
         match (document.crds, document.mode) {

@@ -4,6 +4,9 @@ use super::{Lease, ObservedLease, PluginLeases, Renewal};
 use crate::api::ApiError;
 use crate::text::LogOnce;
 
+/// The one that a Lease is kept for, before it has it.
+const WANTED: &str = "another host, which has asked for it";
+
 impl Lease {
     /// Waits until the Lease is ours. Says once whom it waits for. Calls `waits` when it cannot be had at once, with its
     /// holder, if that is another one.
@@ -84,7 +87,14 @@ impl Lease {
                     }
                 };
                 if !is_free {
+                    if self.session.insists() {
+                        self.ask_for(record, &renewal.session).await?;
+                    }
                     return Ok(Some(record.holder.clone()));
+                }
+                // It was given up for another host.
+                if self.is_wanted(record).await? {
+                    return Ok(Some(WANTED.to_owned()));
                 }
             }
         }

@@ -138,7 +138,10 @@ impl Lease {
         let since = written.sent.map_or(period, |sent| clock.now() - sent);
         match claim {
             Claim::Lost(holder) => return Ok(Some(holder)),
-            Claim::Holds if since < period => return Ok(None),
+            Claim::Holds if since < period => {
+                self.notice_request(record.as_ref()).await;
+                return Ok(None);
+            }
             Claim::Holds | Claim::IsTakenAgain => {}
         }
         let again = self.write(record.as_ref(), Some(&renewal.session)).await;

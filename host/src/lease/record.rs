@@ -18,6 +18,9 @@ pub(super) const SESSION: &str = "session";
 /// Lease has that `renewTime`: hosts from before sessions keep the annotation when they write the rest.
 const BY: &str = "windlass.dev/session";
 
+/// The annotation of a plugin's Lease that asks its holder to hand it over: the session of who asks.
+pub(super) const HANDOVER: &str = "windlass.dev/handover";
+
 /// What the Lease object says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LeaderElectionRecord {
@@ -85,6 +88,11 @@ impl LeaderElectionRecord {
         (renewed == self.renewed && !self.holder.is_empty()).then_some(session)
     }
 
+    /// The session of the host that asks for it, if one does.
+    pub(super) fn wanted_by(&self) -> Option<&str> {
+        self.annotation(HANDOVER)
+    }
+
     /// Whether the label says that it is for `purpose`.
     pub(super) fn is_for(&self, purpose: &str) -> bool {
         let label = self.labels.as_ref().and_then(|all| all.get(LABEL));
@@ -115,6 +123,17 @@ pub(super) struct LeaseWrite<'a> {
 }
 
 impl LeaseWrite<'_> {
+    /// `annotations`, without the request of the host that has got the Lease.
+    fn without_request(&self, annotations: Option<Value>) -> Option<Value> {
+        let Some(Value::Object(mut all)) = annotations else {
+            return annotations;
+        };
+        if self.session.is_some() && all.get(HANDOVER).and_then(Value::as_str) == self.session {
+            all.remove(HANDOVER);
+        }
+        Some(Value::Object(all))
+    }
+
     /// The Lease object.
     pub(super) fn object(&self) -> Value {
         let (before, now) = (self.before, self.now);
@@ -131,7 +150,10 @@ impl LeaseWrite<'_> {
                 before.map(|it| Value::from(&*it.version)),
             ),
             ("labels", with(labels, LABEL, Some(self.purpose.to_owned()))),
-            ("annotations", with(annotations, BY, by)),
+            (
+                "annotations",
+                self.without_request(with(annotations, BY, by)),
+            ),
         ]);
         let passes_on = before.is_none_or(|it| it.holder != self.holder);
         let acquired = before.filter(|_| !passes_on).map(|it| &*it.acquired);

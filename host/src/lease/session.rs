@@ -12,6 +12,7 @@ mod others;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::Method;
@@ -45,6 +46,8 @@ struct Inner {
     times: Times,
     state: Mutex<State>,
     beats: watch::Sender<Arc<Heartbeat>>,
+    /// Whether the host asks others for their Leases.
+    insists: AtomicBool,
     /// Held while a session of another host is looked at: one of the plugins that want its Leases ends it.
     looking: tokio::sync::Mutex<()>,
 }
@@ -114,6 +117,7 @@ impl Session {
                 ..State::default()
             }),
             beats: watch::Sender::default(),
+            insists: AtomicBool::new(false),
             looking: tokio::sync::Mutex::default(),
         }))
     }
@@ -187,6 +191,20 @@ impl Session {
     /// The name of the host.
     pub fn identity(&self) -> &str {
         &self.0.identity
+    }
+
+    /// From now on the host asks those that have the Leases of its plugins to hand them over.
+    pub fn insist(&self) {
+        self.0.insists.store(true, Ordering::Relaxed);
+    }
+
+    /// It has handed one over itself: it does not ask for it back.
+    pub(super) fn relent(&self) {
+        self.0.insists.store(false, Ordering::Relaxed);
+    }
+
+    pub(super) fn insists(&self) -> bool {
+        self.0.insists.load(Ordering::Relaxed)
     }
 
     /// The times of the session.

@@ -20,6 +20,7 @@ use super::*;
 use crate::digest::digest;
 use crate::seams::{Clock, Rng, Spawn, Task};
 
+mod handover;
 mod old_hosts;
 mod published;
 mod requests;

@@ -57,6 +57,32 @@ pub struct DevFlags {
     /// Context of a cluster to use instead of the embedded API server
     #[arg(long, value_name = "NAME", help_heading = "Cluster")]
     pub context: Option<String>,
+    /// Use this build in place of the plugin of the same name that a host runs in the cluster
+    #[arg(long, help_heading = "Cluster")]
+    pub attach: bool,
+    /// With --attach, print what the plugin would write and send nothing; with false, take over from the host, which stands
+    /// by until this command ends
+    #[arg(
+        long,
+        requires = "attach",
+        default_value_t = true,
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        action = clap::ArgAction::Set,
+        value_name = "BOOL",
+        help_heading = "Cluster"
+    )]
+    pub dry_run: bool,
+    /// With --attach, the namespace of that host [default: where the plugin's Lease is]
+    #[arg(
+        long,
+        short,
+        requires = "attach",
+        value_name = "NAMESPACE",
+        help_heading = "Cluster"
+    )]
+    pub namespace: Option<String>,
     /// Where traces go
     #[command(flatten)]
     pub traces: TraceFlags,

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::apply::Applier;
+use super::attach::Attachment;
 use super::inputs::{Held, Inputs, saved};
 use super::names::Names;
 use super::news::News;
@@ -47,6 +48,8 @@ pub(super) struct Follower {
     pub(super) number: usize,
     /// The API server is this program's own.
     pub(super) own_server: bool,
+    /// Whether it takes the place of a plugin in a cluster.
+    pub(super) attachment: Option<Attachment>,
     pub(super) state: State,
 }
 
@@ -207,7 +210,11 @@ impl Follower {
             Failed::Other(error) => Chain(&*error).to_string(),
         })?;
         let version = self.target.version(made, &self.host).await;
-        let version = version.map_err(|error| Chain(&*error).to_string())?;
+        let mut version = version.map_err(|error| Chain(&*error).to_string())?;
+        if let Some(attachment) = self.attachment {
+            let document = &mut version.candidate.document;
+            document.mode = attachment.mode(document.mode);
+        }
         let is_same = self
             .state
             .asked
@@ -259,7 +266,8 @@ impl Follower {
 
     /// Applies the objects of the files that are not as they were `before`.
     async fn apply(&mut self, before: &BTreeMap<PathBuf, Digest>) {
-        if matches!(self.target, Target::Component(_)) {
+        // The objects of a project are samples: a cluster has its own.
+        if matches!(self.target, Target::Component(_)) || self.attachment.is_some() {
             return;
         }
         let host = self.host.clone();

@@ -6,6 +6,7 @@ use anyhow::bail;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::attach::Attachment;
 use super::flags::DevFlags;
 use super::follow::{Follower, State};
 use super::keys::{Key, Keyboard};
@@ -31,6 +32,8 @@ pub(super) struct Session {
     pub(super) page: Option<String>,
     /// The API server is this program's own.
     pub(super) own_server: bool,
+    /// Whether it takes the place of a plugin in a cluster.
+    pub(super) attachment: Option<Attachment>,
 }
 
 impl Session {
@@ -109,6 +112,7 @@ impl Session {
             folders: self.folders.clone(),
             number,
             own_server: self.own_server,
+            attachment: self.attachment,
             state: State::default(),
         }
     }

@@ -8,8 +8,8 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kube::api::DeleteParams;
-use serde_json::json;
+use kube::api::{DeleteParams, PostParams};
+use serde_json::{Value, json};
 use windlass_controlplane::Registry;
 use windlass_e2e::{DEADLINE, Objects, eventually, windlass_alone};
 
@@ -117,6 +117,42 @@ async fn a_deleted_plugin_runs_until_nothing_waits_for_it_or_is_released() -> Re
     let bea = bea.context("it is not deleted")?;
     ensure!(bea.metadata.finalizers.unwrap_or_default().is_empty());
     second.says("its document is gone: stopping").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_plugin_object_that_observes_says_so_and_tells_once_that_it_would_write() -> Result<()> {
+    let objects = Objects::start("observing", &[]).await?;
+    objects.config_map("code", &objects.component()?).await?;
+    let source = json!({ "configMap": {
+        "namespace": objects.name(), "name": "code", "key": "greeter.wasm",
+    } });
+    let mut object = objects.object(&source)?;
+    object["spec"]["mode"] = "Observe".into();
+    let object = serde_json::from_value(object)?;
+    objects
+        .api()
+        .create(&PostParams::default(), &object)
+        .await?;
+    for name in ["ada", "bea"] {
+        let spec = json!({ "name": name });
+        objects.cluster.greet(name, spec).await?;
+    }
+    objects.until("Ready", "True", "Observing").await?;
+    eventually(DEADLINE, "it tells that it would write", async || {
+        let events = objects.events().await?;
+        let told = events.iter().filter(|reason| **reason == "WouldWrite");
+        Ok((told.count() == 1).then_some(()))
+    })
+    .await?;
+    let child = objects.cluster.get("ConfigMap", "ada-greeting").await?;
+    ensure!(child.is_none(), "it has written {child:?}");
+    let run = json!({ "spec": { "mode": "Run" } });
+    objects.patch(&run).await?;
+    objects.until("Ready", "True", "Running").await?;
+    for name in ["ada", "bea"] {
+        objects.cluster.until_ready(name).await?;
+    }
     Ok(())
 }
 
