@@ -197,9 +197,10 @@ impl Admissions<'_> {
             let Some(candidate) = candidate else {
                 return host.next(None, current, stopped).await;
             };
+            // First: what it is configured with may be absent for long, and nothing is fetched meanwhile.
+            let candidate = Box::pin(host.configured(configs, candidate)).await?;
             let is_remote = candidate.component == Component::Remote;
-            let mut fetched = Box::pin(host.fetch(fetcher, candidate)).await?;
-            fetched.candidate = Box::pin(host.configured(configs, fetched.candidate)).await?;
+            let fetched = Box::pin(host.fetch(fetcher, candidate)).await?;
             let resolved = fetched.candidate.clone();
             if fetched.bytes.is_some() {
                 // Only now it is known which component it is.

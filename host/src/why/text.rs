@@ -146,7 +146,12 @@ fn earlier(pass: &PassAnswer) -> Vec<String> {
         pass.step, pass.returned
     )];
     let wrote = pass.wrote.iter().filter(|wrote| has_effect(wrote));
-    told.extend(wrote.flat_map(wrote_lines).map(|line| format!("  {line}")));
+    let wrote: Vec<String> = if pass.observes {
+        wrote.flat_map(would).collect()
+    } else {
+        wrote.flat_map(wrote_lines).collect()
+    };
+    told.extend(wrote.iter().map(|line| format!("  {line}")));
     told.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
@@ -223,26 +228,38 @@ fn read(read: &ReadAnswer) -> String {
 /// What a pass of a plugin that observes would have written.
 fn would_write(wrote: &[WriteAnswer]) -> Vec<String> {
     let differing = wrote.iter().filter(|wrote| wrote.end != "same");
-    let lines: Vec<String> = differing
-        .flat_map(|wrote| {
-            let verb = match &*wrote.end {
-                "created" => "create",
-                "deleted" => "delete",
-                _ => "write",
-            };
-            if wrote.end == "deleted" {
-                return vec![format!("would delete {}", wrote.node)];
-            }
-            let lines = wrote_lines(wrote).into_iter();
-            lines
-                .map(|line| format!("would {verb} {}", line.trim_start()))
-                .collect()
-        })
-        .collect();
+    let lines: Vec<String> = differing.flat_map(would).collect();
     if lines.is_empty() {
         return vec!["no difference: it would write nothing".to_owned()];
     }
     lines
+}
+
+/// One such write: a line for each field.
+fn would(wrote: &WriteAnswer) -> Vec<String> {
+    let node = &wrote.node;
+    let verb = match &*wrote.end {
+        "created" => "create",
+        "deleted" => "delete",
+        _ => "write",
+    };
+    if wrote.fields.is_empty() && wrote.unread.is_empty() {
+        let unknown = match &*wrote.end {
+            "unseen" => ", and nobody sees whether that changes it",
+            _ => "",
+        };
+        return vec![format!("would {verb} {node}{unknown}")];
+    }
+    let fields = wrote.fields.iter();
+    let fields = fields.map(|field| format!("would {verb} {node}   {}", changed(field)));
+    let unread = wrote.unread.iter().map(|field| {
+        let after = side(field.after.as_deref());
+        format!(
+            "would send {node}   {}: {after}, which it does not read",
+            field.path
+        )
+    });
+    fields.chain(unread).collect()
 }
 
 fn wrote_lines(wrote: &WriteAnswer) -> Vec<String> {

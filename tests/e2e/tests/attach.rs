@@ -1,5 +1,4 @@
 //! `windlass dev --attach`: a build on a developer's machine in place of a plugin that a host runs.
-#![expect(clippy::indexing_slicing, reason = "JSON that is not there is null")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -139,7 +139,7 @@ async fn a_plugin_that_observes_shows_what_it_would_write_and_writes_nothing() -
     let said = windlass_alone(&["why", "greeting/ada", "-n", &cluster.namespace, &url])?;
     let said = String::from_utf8(said.stdout)?;
     let line = format!(
-        "would write ConfigMap {}/ada-greeting   {path}: \"of the operator\" -> \"Hello, ada!\"",
+        "would write ConfigMap/{}/ada-greeting   {path}: \"of the operator\" -> \"Hello, ada!\"",
         cluster.namespace
     );
     ensure!(

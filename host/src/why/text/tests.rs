@@ -84,6 +84,45 @@ BEFORE     reconcile 60 s ago, since ConfigMap n/ada-greeting has changed: rest
 }
 
 #[test]
+fn of_a_plugin_that_observes_it_is_told_what_it_would_write() {
+    let mut answer = answer();
+    let plugin = &mut answer.plugins[0];
+    plugin.observes = true;
+    plugin.passes.truncate(2);
+    for pass in &mut plugin.passes {
+        pass.observes = true;
+    }
+    let last = &mut plugin.passes[0];
+    let mut deleted = last.wrote[0].clone();
+    (deleted.end, deleted.fields) = ("deleted".into(), Vec::new());
+    last.wrote.push(deleted);
+    let told = text(&answer);
+    assert!(
+        told.contains("by greeter 0.1.0 (sha256:77a0e31b9c55), which observes\n"),
+        "{told}"
+    );
+    let observed = "\
+OBSERVED   would write ConfigMap/n/ada-greeting   .data.text: \"x\" -> \"Ahoy\"
+           would write ConfigMap/n/ada-greeting   .data.more: <none> -> 1
+           would send Deployment/n/ada   .status.phase: \"Ready\", which it does not read
+           would delete ConfigMap/n/ada-greeting
+FAILED";
+    assert!(told.contains(observed), "{told}");
+    assert!(
+        told.contains("             would write ConfigMap/n/ada-greeting   .data.text"),
+        "{told}"
+    );
+    for wrote in &mut answer.plugins[0].passes[0].wrote {
+        wrote.end = "same".into();
+    }
+    let told = text(&answer);
+    assert!(
+        told.contains("OBSERVED   no difference: it would write nothing\n"),
+        "{told}"
+    );
+}
+
+#[test]
 fn an_answer_of_nobody_says_whom_to_ask() {
     let object = |kind: &str| ObjectRef {
         kind: kind.into(),
