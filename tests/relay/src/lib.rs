@@ -2,8 +2,8 @@
 //!
 //! Each pass writes twice: `begin <version> <name>`, then `end <version> <name>`; so the history of an
 //! object shows which calls about it overlapped. The configuration names the version, and what is
-//! wrong with it: `{"version": "v7", "fault": "trap"}`, or `hasty`: it takes a pass that has begun for one that has
-//! ended. With `"reads"` the status also says what it read:
+//! wrong with it: `{"version": "v7", "fault": "trap"}`; or `fail`: it reports a failure; or `hasty`: it takes a pass that has
+//! begun for one that has ended. With `"reads"` the status also says what it read:
 //! the ConfigMap of that `name` (`object`), or how many carry the label `for: <name>` (`list`).
 
 use serde_json::{Value, json};
@@ -36,6 +36,9 @@ impl Reconciler for Relay {
         let fault = cluster.config("fault", "");
         if fault == "hasty" && is_under_way(greeting) {
             return Ok(Action::AwaitChange);
+        }
+        if fault == "fail" {
+            return Err(Failure::transient("this version is made to fail"));
         }
         cluster.apply_status(
             greeting,

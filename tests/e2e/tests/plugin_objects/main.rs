@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::api::{DeleteParams, PostParams};
-use serde_json::{Value, json};
+use serde_json::json;
 use windlass_controlplane::Registry;
 use windlass_e2e::{DEADLINE, Objects, eventually, windlass_alone};
 

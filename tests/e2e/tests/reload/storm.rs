@@ -13,7 +13,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use windlass_controlplane::eventually;
-use windlass_e2e::{Cluster, DEADLINE, Scrape};
+use windlass_e2e::{Cluster, DEADLINE, Line, Scrape};
 use windlass_sandbox_tests::handmade;
 
 use crate::relay::{component, text, until_said};
@@ -40,6 +40,8 @@ enum Version {
     Better,
     Trapping,
     Slow,
+    /// It passes the smoke test, and fails then.
+    Failing,
     Huge,
     Truncated,
     WrongWorld,
@@ -47,11 +49,15 @@ enum Version {
     GrantsMissing,
 }
 
-const CYCLE: [Version; 9] = [
+/// So many passes of a version that fails are made at most.
+const FIRST_PASSES: u32 = 10;
+
+const CYCLE: [Version; 10] = [
     Version::Good,
     Version::Trapping,
     Version::Better,
     Version::Slow,
+    Version::Failing,
     Version::Huge,
     Version::Truncated,
     Version::WrongWorld,
@@ -82,8 +88,8 @@ async fn no_change_is_lost_while_a_plugin_is_swapped_through_its_object() -> Res
         },
         None => Size {
             objects: 100,
-            swaps: 18,
-            warm: 18,
+            swaps: 20,
+            warm: 20,
             growth: 20,
         },
     };
@@ -108,21 +114,22 @@ async fn storm(site: Site, size: Size) -> Result<()> {
     settled(&site.cluster, &vec![0; size.objects], "v1").await?;
     let over = AtomicBool::new(false);
     let history = History::record(&site.cluster).await?;
-    let (calls, (before, after)) = futures::try_join!(history.judge(&site.cluster), async {
-        let changing = change_all(&site.cluster, size.objects, &over);
-        let swapping = async {
-            let mut storm = Storm::over(&site);
-            let before = storm.swap(size.warm).await?;
-            let after = storm.swap(size.swaps).await?;
-            over.store(true, Ordering::Relaxed);
-            Ok((storm.version, before, after))
-        };
-        let (last, (version, before, after)) = futures::try_join!(changing, swapping)?;
-        settled(&site.cluster, &last, &version).await?;
-        mark(&site.cluster).await?;
-        println!("{} changes", last.iter().sum::<u32>());
-        Ok((before, after))
-    })?;
+    let (calls, (before, after, failing)) =
+        futures::try_join!(history.judge(&site.cluster), async {
+            let changing = change_all(&site.cluster, size.objects, &over);
+            let swapping = async {
+                let mut storm = Storm::over(&site);
+                let before = storm.swap(size.warm).await?;
+                let after = storm.swap(size.swaps).await?;
+                over.store(true, Ordering::Relaxed);
+                Ok((storm.version, before, after, storm.failing))
+            };
+            let (last, (version, before, after, failing)) = futures::try_join!(changing, swapping)?;
+            settled(&site.cluster, &last, &version).await?;
+            mark(&site.cluster).await?;
+            println!("{} changes", last.iter().sum::<u32>());
+            Ok((before, after, failing))
+        })?;
     println!("{calls} calls; resident memory: {before} KiB, then {after} KiB");
     // How many changes a call has in front of it is the machine's affair; each object has one call at least.
     ensure!(calls >= size.objects, "the history has {calls} calls only");
@@ -131,12 +138,13 @@ async fn storm(site: Site, size: Size) -> Result<()> {
         "resident memory grew from {before} to {after} KiB in {} swaps",
         size.swaps
     );
-    let failed = Scrape::of(&site.host)
-        .await?
-        .sum(r"controller_runtime_reconcile_errors_total\{.*")?;
+    let errors = r"controller_runtime_reconcile_errors_total\{.*";
+    let failed = Scrape::of(&site.host).await?.sum(errors)?;
+    let failed = failed.context("errors are counted")?;
+    println!("{failed} passes of {failing} failing versions");
     ensure!(
-        failed == Some(0.0),
-        "no bad version made a pass: {failed:?}"
+        failed <= f64::from(failing * FIRST_PASSES),
+        "{failed} passes failed, of {failing} versions that were made to fail"
     );
     Ok(())
 }
@@ -148,7 +156,8 @@ struct Storm<'a> {
     version: String,
     variant: u32,
     tried: u32,
-    swaps: usize,
+    /// How many of them were made to fail.
+    failing: u32,
     refusals: usize,
 }
 
@@ -159,7 +168,7 @@ impl<'a> Storm<'a> {
             version: "v1".to_owned(),
             variant: 1,
             tried: 0,
-            swaps: 0,
+            failing: 0,
             refusals: 0,
         }
     }
@@ -173,14 +182,19 @@ impl<'a> Storm<'a> {
             let next = CYCLE.iter().cycle().nth(self.tried as usize % CYCLE.len());
             let version = *next.context("a cycle goes on")?;
             self.tried += 1;
+            let swapped = |line: &Line| line.message.contains("swapped");
+            let swaps = self.site.host.count(swapped);
             self.put(version).await?;
             if matches!(version, Version::Good | Version::Better) {
-                self.swaps += 1;
-                until_said(&self.site.host, self.swaps, "swapped").await?;
-            } else {
-                self.refusals += 1;
-                self.refused(version).await?;
-                self.put_back(version).await?;
+                until_said(&self.site.host, swaps + 1, "swapped").await?;
+                continue;
+            }
+            self.refusals += 1;
+            self.refused(version).await?;
+            self.put_back(version).await?;
+            if version == Version::Failing {
+                self.failing += 1;
+                self.runs_again().await?;
             }
         }
         let last = memory.iter().rev().take(CYCLE.len()).min();
@@ -202,6 +216,7 @@ impl<'a> Storm<'a> {
             }
             Version::Trapping => site.document(document("trap")).await,
             Version::Slow => site.document(document("slow")).await,
+            Version::Failing => site.document(document("fail")).await,
             Version::Huge => site.component(&site.huge()?).await,
             Version::Truncated => {
                 let whole = component(tried + 1)?;
@@ -233,6 +248,18 @@ impl<'a> Storm<'a> {
         .await
     }
 
+    /// Waits until the last good version makes passes: an older one may have run meanwhile, whose trial was over.
+    async fn runs_again(&self) -> Result<()> {
+        let begin = format!("end {} ", self.version);
+        let runs = |greeting: &Value| {
+            let text = greeting.pointer("/status/text").and_then(Value::as_str);
+            text.is_some_and(|text| text.starts_with(&begin))
+        };
+        let cluster = &self.site.cluster;
+        let runs = cluster.until("Greeting", "g-0", "is of the last good version", runs);
+        runs.await.map(drop)
+    }
+
     /// Puts the last good version back: it is what it was, so no news.
     async fn put_back(&self, version: Version) -> Result<()> {
         if matches!(
@@ -246,22 +273,28 @@ impl<'a> Storm<'a> {
     }
 }
 
-/// Counts up `spec.name` of every object, one after the other, until it is over; answers the last
-/// number of each.
+/// Counts up `spec.name` of every object, a few at a time, until it is over; answers the last number of each.
 async fn change_all(cluster: &Cluster, objects: usize, over: &AtomicBool) -> Result<Vec<u32>> {
-    let mut last = vec![0; objects];
+    let mut round = 0;
     let api = cluster.api("Greeting", &cluster.namespace)?;
-    let mut number = 0;
-    while !over.load(Ordering::Relaxed) || number < objects * 5 {
-        let object = number % objects;
-        let held = last.get_mut(object).context("within")?;
-        *held += 1;
-        let patch = Patch::Merge(json!({ "spec": { "name": format!("n-{held}") } }));
-        api.patch(&format!("g-{object}"), &PatchParams::default(), &patch)
+    let change = |object: usize, number: u32| {
+        let api = api.clone();
+        async move {
+            let patch = Patch::Merge(json!({ "spec": { "name": format!("n-{number}") } }));
+            let name = format!("g-{object}");
+            api.patch(&name, &PatchParams::default(), &patch).await?;
+            anyhow::Ok(())
+        }
+    };
+    while !over.load(Ordering::Relaxed) || round < 5 {
+        round += 1;
+        stream::iter(0..objects)
+            .map(|object| change(object, round))
+            .buffer_unordered(4)
+            .try_for_each(|()| async { Ok(()) })
             .await?;
-        number += 1;
     }
-    Ok(last)
+    Ok(vec![round; objects])
 }
 
 /// Waits until every object shows its last number, seen by `version`.
