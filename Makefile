@@ -217,9 +217,9 @@ LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_t
 
 # The parts of `make test-long`, each of at most an hour on two cores. `tests/once` runs one unless it has passed on the
 # same tree: `make long-suites FORCE=1` repeats it.
-LONG := languages suites kubernetes mutants simulation judge threads-1 threads-2 threads-8 attacks bench
+LONG := languages suites kubernetes mutants simulation judge threads-1 threads-2 threads-8 attacks storms bench
 .PHONY: test-long $(LONG:%=long-%) $(LONG:%=part-%)
-test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites kubernetes mutants simulation judge threads-1 threads-2 threads-8 attacks bench
+test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites kubernetes mutants simulation judge threads-1 threads-2 threads-8 attacks storms bench
 $(LONG:%=long-%): long-%:
 	@tests/once $@ part-$* '$(filter-out FORCE=%,$(MAKEOVERRIDES))'
 part-languages: languages
@@ -239,6 +239,10 @@ part-attacks: toolchain go $(NPM)
 	@WINDLASS_ATTACK_ROUNDS=10 cargo test --workspace --test attacks -- --test-threads 2
 	@WINDLASS_BENCH_SECONDS=1 cargo test --workspace --test attacks -- --ignored --nocapture
 	@WINDLASS_FUZZ_RUNS=1000 cargo test --workspace --lib -- whatever_it_is_given
+part-storms: toolchain go
+	@WINDLASS_STORM=1000 cargo test --workspace --test reload -- --nocapture swapped_through_its_object
+	@WINDLASS_REPLICA_PLUGINS=30 WINDLASS_REPLICA_STRIKES=80 cargo test --workspace --test trouble -- --nocapture of_three_replicas
+	@WINDLASS_KIND_ROUNDS=100 cargo test --workspace --test late_kind
 part-bench: bench-check bench-smoke
 
 # libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.

@@ -109,6 +109,8 @@ pub struct Host {
     pub http: Option<HttpMeans>,
     /// How components are fetched from registries; none are without it.
     pub registries: Option<windlass_registry::Settings>,
+    /// Whether a version that fails its trial is rolled back: an author wants to see the newest one fail.
+    pub rolls_back: bool,
 }
 
 /// Where it is said which plugins run.

@@ -78,6 +78,7 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
         failures,
         http: Some(HttpMeans::new(&seams, Arc::new(servers), BTreeMap::new())),
         registries: Some(flags.registries.settings(&seams)?),
+        rolls_back: true,
     };
     let wired = wire(means, &seams);
     wired.host.events.limit(flags.shares.events());
@@ -126,6 +127,8 @@ pub struct HostDependencies {
     pub http: Option<HttpMeans>,
     /// How components are fetched from registries; none are without it.
     pub registries: Option<windlass_registry::Settings>,
+    /// Whether a version that fails its trial is rolled back: an author wants to see the newest one fail.
+    pub rolls_back: bool,
 }
 
 /// A host, and who can be asked about it.
@@ -154,6 +157,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         failures,
         http,
         registries,
+        rolls_back,
     } = means;
     let metrics = Metrics::new(api.requests());
     let (handles, records) = (ControllerHandles::default(), Archive::default());
@@ -188,6 +192,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         failures,
         http,
         registries,
+        rolls_back,
         seams: seams.clone(),
         rights: Rights::new(api.clone(), seams.clock),
         api,

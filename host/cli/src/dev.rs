@@ -116,6 +116,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
         failures,
         http: Some(HttpMeans::new(&seams, Arc::new(servers), local)),
         registries: None,
+        rolls_back: false,
     };
     let wired = wire(means, &seams);
     if attachment.is_some_and(|attachment| !attachment.dry_run) {

@@ -147,7 +147,16 @@ impl Host {
                 }
                 (Resume::Admit, Ok(Some((candidate, bytes)))) => {
                     // What of its configuration is elsewhere is not kept: it may be in Secrets.
-                    let candidate = self.configured(configs, Arc::new(candidate)).await?;
+                    let configured = self.configured(configs, Arc::new(candidate)).await;
+                    let candidate = match configured {
+                        Ok(candidate) => candidate,
+                        Err(refusal) if refusal.lacks_configuration() => {
+                            let why = refusal.why;
+                            tracing::warn!(plugin = name, "its last good version is lost: {why}");
+                            return Ok(None);
+                        }
+                        Err(refusal) => return Err(refusal),
+                    };
                     return self.resume_kept(name, candidate, &bytes).await;
                 }
                 (Resume::Nothing | Resume::Admit, _) => return Ok(None),

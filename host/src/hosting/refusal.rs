@@ -330,6 +330,13 @@ pub(super) struct Refusal {
     is_quarantine: bool,
 }
 
+impl Refusal {
+    /// Whether the configuration that the version names is not there, or is not one. The API server has said so.
+    pub(super) fn lacks_configuration(&self) -> bool {
+        matches!(self.reason, "ConfigNotFound" | "ConfigInvalid")
+    }
+}
+
 impl From<RefusalReason> for Refusal {
     fn from(reason: RefusalReason) -> Self {
         let (step, name) = reason.step();

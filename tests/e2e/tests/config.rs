@@ -9,6 +9,32 @@ use windlass_e2e::{DEADLINE, Objects, Scrape, eventually, windlass_alone};
 
 const METRICS: &str = "--metrics-bind-address=127.0.0.1:0";
 
+/// Puts a text into a ConfigMap or a Secret.
+async fn put(objects: &Objects, kind: &str, name: &str, (field, text): (&str, &str)) -> Result<()> {
+    let object = json!({
+        "apiVersion": "v1", "kind": kind, "metadata": { "name": name },
+        field: { "config.yaml": text },
+    });
+    let api = objects.cluster.api(kind, objects.name())?;
+    let params = PatchParams::apply("test").force();
+    api.patch(name, &params, &Patch::Apply(&object)).await?;
+    Ok(())
+}
+
+/// A Role of the test's namespace, and its binding to a service account there.
+fn role(objects: &Objects, account: &str, rules: &Value) -> [Value; 2] {
+    let (namespace, name) = (objects.name(), format!("of-{account}"));
+    let metadata = json!({ "name": name, "namespace": namespace });
+    let group = "rbac.authorization.k8s.io";
+    let named = |kind: &str| json!({ "apiVersion": format!("{group}/v1"), "kind": kind, "metadata": metadata });
+    let (mut role, mut binding) = (named("Role"), named("RoleBinding"));
+    role["rules"] = rules.clone();
+    binding["roleRef"] = json!({ "apiGroup": group, "kind": "Role", "name": name });
+    binding["subjects"] =
+        json!([{ "kind": "ServiceAccount", "name": account, "namespace": namespace }]);
+    [role, binding]
+}
+
 /// Waits until the Deployment of `ada` has this image, which is configuration.
 async fn until_image(objects: &Objects, image: &str) -> Result<()> {
     let has_image = |deployment: &Value| {
@@ -102,16 +128,7 @@ async fn configuration_comes_from_config_maps_and_secrets_and_follows_them() -> 
 
     // At first it waits, and says for what.
     objects.until("Ready", "False", "ConfigNotFound").await?;
-    let put = async |kind: &str, name: &str, field: &str, text: &str| -> Result<()> {
-        let object = json!({
-            "apiVersion": "v1", "kind": kind, "metadata": { "name": name },
-            field: { "config.yaml": text },
-        });
-        let api = objects.cluster.api(kind, &namespace)?;
-        let params = PatchParams::apply("test").force();
-        api.patch(name, &params, &Patch::Apply(&object)).await?;
-        Ok(())
-    };
+    let put = async |kind, name, field, text| put(&objects, kind, name, (field, text)).await;
     put(
         "ConfigMap",
         "settings",
@@ -123,14 +140,8 @@ async fn configuration_comes_from_config_maps_and_secrets_and_follows_them() -> 
     let object = objects.until("Ready", "False", "ConfigUnavailable").await?;
     let told = object["status"]["conditions"].to_string();
     ensure!(told.contains("resourceNames: [account]"), "{told}");
-    let named = |kind: &str| json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": { "name": "account", "namespace": namespace } });
-    let (mut role, mut binding) = (named("Role"), named("RoleBinding"));
-    role["rules"] = json!([{ "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["account"], "verbs": ["get", "list", "watch"] }]);
-    binding["roleRef"] =
-        json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "account" });
-    binding["subjects"] =
-        json!([{ "kind": "ServiceAccount", "name": "windlass", "namespace": namespace }]);
-    objects.account.grant(&[role, binding])?;
+    let rules = json!([{ "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["account"], "verbs": ["get", "list", "watch"] }]);
+    objects.account.grant(&role(&objects, "windlass", &rules))?;
     put(
         "Secret",
         "account",
@@ -175,4 +186,36 @@ async fn configuration_comes_from_config_maps_and_secrets_and_follows_them() -> 
         Ok(Some(()))
     })
     .await
+}
+
+#[tokio::test]
+async fn a_plugin_gets_no_secret_that_its_service_account_may_not_get() -> Result<()> {
+    let objects = Objects::start("borrowed", &[]).await?;
+    let namespace = objects.name();
+    objects.config_map("code", &objects.component()?).await?;
+    let secrets = json!({ "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["account"], "verbs": ["get", "list", "watch"] });
+    // The host may, and may act as the account.
+    let acts = json!({ "apiGroups": [""], "resources": ["serviceaccounts"], "resourceNames": ["someone"], "verbs": ["impersonate"] });
+    let rules = json!([secrets, acts]);
+    objects.account.grant(&role(&objects, "windlass", &rules))?;
+    put(&objects, "Secret", "account", ("stringData", "a: 1")).await?;
+    let map = json!({ "namespace": namespace, "name": "code", "key": "greeter.wasm" });
+    let mut object = objects.object(&json!({ "configMap": map }))?;
+    object["spec"]["serviceAccount"] = json!({ "namespace": namespace, "name": "someone" });
+    object["spec"]["configFrom"] =
+        json!([{ "secret": { "name": "account", "key": "config.yaml" } }]);
+    let object = serde_json::from_value(object)?;
+    objects.api().create(&Default::default(), &object).await?;
+    let object = objects.until("Ready", "False", "ConfigUnavailable").await?;
+    let told = object["status"]["conditions"].to_string();
+    let remedy = format!("give the service account {namespace}/someone a Role");
+    ensure!(told.contains(&remedy), "{told}");
+    // It has its configuration then, and lacks the other rights.
+    let account = role(&objects, "someone", &json!([secrets]));
+    objects.account.grant(&account)?;
+    put(&objects, "Secret", "account", ("stringData", "a: 2")).await?;
+    objects
+        .until("Granted", "False", "ServiceAccountForbidden")
+        .await
+        .map(drop)
 }

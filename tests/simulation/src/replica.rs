@@ -159,6 +159,7 @@ async fn live(
         handles: ControllerHandles::default(),
         http: None,
         registries: None,
+        rolls_back: true,
         failures: None,
     });
     let _ = alive.host.set(Arc::downgrade(&host));

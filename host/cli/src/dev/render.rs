@@ -163,6 +163,7 @@ fn host_dependencies(
         failures: None,
         http: Some(HttpMeans::new(seams, Arc::new(servers), BTreeMap::new())),
         registries: None,
+        rolls_back: false,
     })
 }
 

@@ -112,7 +112,7 @@ impl Admissions<'_> {
         let Some(current) = self.current.clone() else {
             return KeptAs::LastGood;
         };
-        if version.candidate.document.rollback_to.is_some() {
+        if !self.host.rolls_back || version.candidate.document.rollback_to.is_some() {
             // Somebody has chosen it.
             self.trials.end();
             self.host

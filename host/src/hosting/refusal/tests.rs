@@ -172,3 +172,17 @@ fn a_component_that_killed_the_compiler_is_refused_for_a_time_or_for_good() {
         assert!(refusal.why.contains(says), "{}", refusal.why);
     }
 }
+
+#[test]
+fn a_kept_version_without_its_configuration_holds_back_no_other_unless_nobody_knows() {
+    let rows = [
+        (ConfigProblem::Absent(String::new()), true),
+        (ConfigProblem::Invalid(String::new()), true),
+        (ConfigProblem::Unanswered(String::new()), false),
+    ];
+    for (problem, want) in rows {
+        let at = "spec.configFrom[0]".to_owned();
+        let refusal = Refusal::from(RefusalReason::NotConfigured { at, problem });
+        assert_eq!(refusal.lacks_configuration(), want, "{}", refusal.reason);
+    }
+}

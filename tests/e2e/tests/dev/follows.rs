@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context, Result};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
-use windlass_e2e::{Cluster, Dev, control_plane};
+use windlass_e2e::{Cluster, DEADLINE, Dev, control_plane, eventually};
 
 use super::{COMPILER, document, project, source};
 
@@ -29,8 +29,24 @@ async fn a_saved_file_is_swapped_in_and_a_saved_object_applied() -> Result<()> {
     dev.writes("b0002 v0 Grace").await?;
     // The document's own part: the configuration.
     let configured = document(COMPILER).replace("spec:\n", "spec:\n  config: { version: v9 }\n");
-    fs::write(folder.join("plugin.yaml"), configured)?;
+    fs::write(folder.join("plugin.yaml"), &configured)?;
     dev.writes("end v9 Grace").await?;
+    // A version that fails is what the author works on: it is not rolled back.
+    let failing = configured.replace("version: v9", "version: v10, fault: fail");
+    fs::write(folder.join("plugin.yaml"), failing)?;
+    eventually(
+        DEADLINE,
+        "it fails more often than in a trial",
+        async || {
+            let events = dev.events();
+            let failed = |event: &&Value| {
+                event["event"] == "pass" && event.to_string().contains("made to fail")
+            };
+            Ok((events.iter().filter(failed).count() > 10).then_some(()))
+        },
+    )
+    .await?;
+    assert_eq!(dev.count("running"), 4, "{:#?}", dev.events());
     dev.interrupt()?;
     assert!(dev.ended().await?.success());
     assert!(!folder.join(".windlass/kubeconfig").exists());
