@@ -73,7 +73,7 @@ use roster::Roster;
 pub struct Host {
     /// Time, randomness and tasks.
     pub seams: Seams,
-    /// Requests to the API server, as the host itself: what a plugin causes goes by [`Host::api_for`].
+    /// Requests to the API server, as the host itself: what a plugin causes goes by `api_for`.
     pub api: Api,
     /// What the service accounts of plugins may do.
     pub rights: Rights,
