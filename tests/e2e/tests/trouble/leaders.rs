@@ -15,7 +15,7 @@ use windlass_e2e::{
     eventually,
 };
 
-use crate::life::{Life, audit_so_far, lease_flags, setting};
+use crate::life::{Life, audit_so_far, concerning, lease_flags, setting};
 
 const LEASE: &str = "windlass-greeter";
 
@@ -322,6 +322,7 @@ impl Crew {
         drop(places);
         let namespace = &cluster.namespace;
         let audit = audit_so_far(&cluster).await?;
+        let audit = concerning(&audit, &[namespace, "greetings"]);
         let judged = Epochs::of(&audit, namespace, LEASE);
         ensure!(judged.strays.is_empty(), "{:#?}", judged.strays);
         // Who is revived may keep its Lease.

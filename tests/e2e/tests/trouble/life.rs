@@ -77,3 +77,12 @@ pub(crate) async fn audit_so_far(cluster: &Cluster) -> Result<Vec<AuditEvent>> {
     })
     .await
 }
+
+/// What of the audit log is about objects of these namespaces: other tests have hosts as well.
+pub(crate) fn concerning(audit: &[AuditEvent], namespaces: &[&str]) -> Vec<AuditEvent> {
+    let concerns = |event: &&AuditEvent| {
+        let about = event.object_ref.as_ref();
+        about.is_some_and(|it| namespaces.contains(&&*it.namespace))
+    };
+    audit.iter().filter(concerns).cloned().collect()
+}

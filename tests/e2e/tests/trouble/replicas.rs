@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use windlass_e2e::variant::{component, put, relay};
 use windlass_e2e::{Account, Cluster, DEADLINE, Epochs, Plugins, eventually};
 
-use crate::life::{Life, audit_so_far, lease_flags, setting};
+use crate::life::{Life, audit_so_far, concerning, lease_flags, setting};
 
 /// What happens to a replica.
 #[derive(Clone, Copy, Debug)]
@@ -218,12 +218,7 @@ impl Fleet {
         let (mut changes, mut hands) = (0, 0);
         for post in posts {
             let (own, shared) = (&post.cluster.namespace, &home.namespace);
-            let concerns = |event: &windlass_controlplane::AuditEvent| {
-                let about = event.object_ref.as_ref();
-                about.is_some_and(|it| it.namespace == *own || it.namespace == *shared)
-            };
-            let of_post = audit.iter().filter(|event| concerns(event)).cloned();
-            let of_post: Vec<_> = of_post.collect();
+            let of_post = concerning(&audit, &[own, shared]);
             let judged = Epochs::of(&of_post, shared, &format!("windlass-{}", post.plugin));
             ensure!(
                 judged.strays.is_empty(),
