@@ -243,6 +243,7 @@ part-storms: toolchain go
 	@WINDLASS_STORM=1000 cargo test --workspace --test reload -- --nocapture swapped_through_its_object
 	@WINDLASS_REPLICA_PLUGINS=30 WINDLASS_REPLICA_STRIKES=80 cargo test --workspace --test trouble -- --nocapture of_three_replicas
 	@WINDLASS_KIND_ROUNDS=100 cargo test --workspace --test late_kind
+	@$(MAKE) --no-print-directory demo-cluster
 part-bench: bench-check bench-smoke
 
 # libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.

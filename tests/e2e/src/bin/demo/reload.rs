@@ -102,8 +102,17 @@ pub(crate) fn build(edit: &Edit) -> Result<PathBuf> {
             &fs::read_to_string(workspace().join(file))?,
         )?;
     }
-    for folder in ["host", "guest-sdk", "tests", "wit"] {
-        match symlink(workspace().join(folder), copy.join(folder)) {
+    let mut linked = ["host", "guest-sdk", "tests", "wit"]
+        .map(PathBuf::from)
+        .to_vec();
+    for plugin in fs::read_dir(workspace().join("plugins"))? {
+        let name = plugin?.file_name();
+        if name != "greeter" {
+            linked.push(Path::new("plugins").join(name));
+        }
+    }
+    for folder in linked {
+        match symlink(workspace().join(&folder), copy.join(&folder)) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             made => made?,
         }
