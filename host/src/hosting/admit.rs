@@ -7,7 +7,7 @@ use super::configure::Configs;
 use super::fetch::Fetched;
 use super::last_good::KeptError;
 use super::quarantine::Stopped;
-use super::refusal::{Refusal, RefusalReason};
+use super::refusal::{ROLLED_BACK, Refusal, RefusalReason};
 use super::rollout::{
     Admission, KeptVersion, NotResumed, Proposal, Resume, Runs, VersionCheck, admission, checks,
     not_resumed, resume,
@@ -53,7 +53,9 @@ impl Host {
         let candidate = fetched.as_ref().map(|fetched| &fetched.candidate);
         let refusal = candidate.and_then(|candidate| {
             let stopped = stopped.iter().find(|(it, _)| it == candidate);
-            stopped.map(|(_, refusal)| refusal)
+            let refusal = stopped.map(|(_, refusal)| refusal);
+            // Where nothing else runs there is nothing to lose.
+            refusal.filter(|it| current.is_some() || it.reason() != ROLLED_BACK)
         });
         let is_current = |asked: &Candidate| current.is_some_and(|it| *it.candidate == *asked);
         let proposal = match (candidate, refusal) {

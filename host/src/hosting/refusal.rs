@@ -6,6 +6,7 @@
 mod fetch_problem;
 mod rolled_back;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -94,6 +95,9 @@ pub(super) enum RefusalReason {
     /// It ran, and failed its trial.
     #[error("{0}")]
     RolledBack(RolledBack),
+    /// The same, before this host started: what was said of it then.
+    #[error("{0}")]
+    RolledBackBefore(String),
     /// Somebody stopped it at run time.
     #[error(
         "plugin {plugin} is quarantined: {why}; it runs again when another version or another document of it is there"
@@ -169,6 +173,7 @@ impl RefusalReason {
             | Self::NotKept { .. }
             | Self::NotGranted(_)
             | Self::RolledBack(_)
+            | Self::RolledBackBefore(_)
             | Self::Stopped { .. } => Retry::OnChange,
             Self::NotFetched {
                 is_pinned, problem, ..
@@ -204,6 +209,7 @@ impl RefusalReason {
             | Self::LeavesFinalizers(_)
             | Self::Untested { .. }
             | Self::RolledBack(_)
+            | Self::RolledBackBefore(_)
             | Self::FailsSmokeTest { .. } => false,
         }
     }
@@ -225,7 +231,7 @@ impl RefusalReason {
             Self::LeavesFinalizers(_) => (LoadStep::Test, "FinalizersLeft"),
             Self::Untested { .. } => (LoadStep::Test, "NotTested"),
             Self::FailsSmokeTest { .. } => (LoadStep::Test, "SmokeTestFailed"),
-            Self::RolledBack(_) => (LoadStep::Test, ROLLED_BACK),
+            Self::RolledBack(_) | Self::RolledBackBefore(_) => (LoadStep::Test, ROLLED_BACK),
             Self::Stopped { .. } => (LoadStep::Test, "Quarantined"),
             Self::CrashedHosts { .. } => (LoadStep::Test, "CrashLooping"),
         }
@@ -367,8 +373,9 @@ impl Refusal {
     }
 
     /// What people are told of it.
-    pub(super) fn not_running(&self) -> NotRunning {
+    pub(super) fn not_running(&self, document: Option<Arc<str>>) -> NotRunning {
         NotRunning {
+            document,
             step: self.step,
             reason: self.reason,
             why: self.why.clone(),

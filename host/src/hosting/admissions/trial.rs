@@ -32,6 +32,13 @@ impl Host {
         tracing::debug!(plugin, reached = "kept", "loading");
     }
 
+    /// The last version of `plugin` that was rolled back before this host started, if it is known.
+    pub(super) fn rolled_back_before(&self, plugin: &str) -> Option<(Arc<Candidate>, Refusal)> {
+        let (candidate, why) = self.last_good.as_ref()?.rejected(plugin)?;
+        let refusal = RefusalReason::RolledBackBefore(why).into();
+        Some((Arc::new(candidate), refusal))
+    }
+
     /// Does something to what is kept of `plugin`, and warns if that fails.
     async fn in_state(
         &self,
@@ -82,13 +89,13 @@ impl Admissions<'_> {
         let is_current = current.is_some_and(|it| Arc::ptr_eq(it, &on_trial.version));
         match on_trial.verdict {
             Verdict::Good if is_current => self.host.proved(&on_trial.version).await,
-            Verdict::RollBack if is_current => self.roll_back(on_trial),
+            Verdict::RollBack if is_current => self.roll_back(on_trial).await,
             Verdict::Waits | Verdict::GoesOn | Verdict::Good | Verdict::RollBack => {}
         }
     }
 
     /// Runs the version before the one on trial again, and refuses that one for good.
-    fn roll_back(
+    async fn roll_back(
         &mut self,
         OnTrial {
             version, before, ..
@@ -100,11 +107,14 @@ impl Admissions<'_> {
         let meters = self.host.metrics.of(self.name);
         meters.rolled_back.inc();
         // Before it runs: nobody is to think that all is well.
-        meters.refuses(Some(refusal.not_running()));
-        self.stopped.push((candidate, refusal));
+        meters.refuses(Some(refusal.not_running(Some(candidate.text.clone()))));
+        let why = refusal.why.clone();
+        self.stopped.push((candidate.clone(), refusal));
         self.forget_stopped();
         self.current = Some(before.clone());
         self.accept.send_replace(Some(before));
+        let reject = move |last_good: LastGood| last_good.reject(&candidate, &why);
+        self.host.in_state(self.name, reject).await;
     }
 
     /// Puts `version` on trial, which is about to take the place of what runs.
