@@ -163,8 +163,8 @@ docker-registry:
 test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@cargo build --quiet --workspace --bin windlass --bin demo
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
-test: toolchain go demo-built chromium docker-registry $(NPM) ## Run all tests, on a real control plane, on the embedded API server, and through Plugin objects
-	@NODE_SUITES=tests/page-js EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" $(THROUGH_OBJECTS) \
+test: toolchain go demo-built chromium docker-registry $(NPM) ## Run all tests, on a real control plane and on the embedded API server
+	@NODE_SUITES=tests/page-js EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
 	  tests/summary --workspace -- --test-threads 4
 # `windlass dev` brings its own server. Attacks and faults hit the host, and the real control plane has seen them.
 HOST_ONLY := dev attacks trouble
