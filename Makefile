@@ -175,7 +175,7 @@ docker-registry:
 
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
 # MUTATIONS holds flags of `contract mutations`, such as --seed 7 --runs 500 Ingress.
-.PHONY: test-fast test test-embedded contract contract-crds contract-mutations mutants kube-rs-suite suites
+.PHONY: test-fast test test-embedded test-objects contract contract-crds contract-mutations mutants kube-rs-suite suites
 test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@cargo build --quiet --workspace --bin windlass --bin demo
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
@@ -189,6 +189,15 @@ REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_a
 E2E := $(filter-out $(HOST_ONLY),$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
 test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded API server
 	@ONLY_EMBEDDED=1 EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
+	  tests/summary --workspace -- --test-threads 4
+# These suites put plugins into config folders. They run once more, and each document is a Plugin object then. Each test
+# has an embedded server of its own, since objects have no namespace and tests share names. The real server runs one
+# test after the other, so it gets only a few. FILES_ONLY names the tests that are left out, with reasons.
+OBJECTS := crash crds every_kind finalizers grants kinds late_kind lifecycle neighbours observe pause poison reload sweeper takeover traces tracked_reads why
+OBJECTS_REAL := kinds sweeper
+THROUGH_OBJECTS := OBJECTS_SUITES="$(OBJECTS)" OBJECTS_REAL="$(OBJECTS_REAL)" FILES_ONLY=tests/e2e/files-only
+test-objects: toolchain go $(NPM) ## Run the end-to-end tests through Plugin objects
+	@ONLY_EMBEDDED=1 EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" $(THROUGH_OBJECTS) \
 	  tests/summary --workspace -- --test-threads 4
 contract: toolchain go ## Compare the embedded API server with a real one, by the contract's scenarios
 	cargo test --workspace --test contract --test kubectl
