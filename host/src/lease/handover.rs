@@ -9,7 +9,7 @@
 //! - A request counts for as long as the session that it names. So the Lease goes back when who asked for it ends, and
 //!   also when it is killed: within its lease duration.
 //! - A session that is not there, or has no holder, asks for nothing. A request outlives its session if its host was killed
-//!   before it had the Lease: whoever writes the Lease next takes the request off, and a holder that sees it writes the Lease.
+//!   before it had the Lease: the next host that writes the Lease takes the request off, and a holder that sees it writes the Lease.
 
 use serde_json::{Value, json};
 
