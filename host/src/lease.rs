@@ -165,7 +165,7 @@ impl Lease {
         Ok(items.filter_map(namespace).collect())
     }
 
-    /// Gives the Lease up, so that another host need not wait.
+    /// Gives the Lease up, so that another host need not wait; takes the request for it off, if another host has it.
     ///
     /// A write that was under way when [`Lease::hold`] was dropped may land in between, so a write
     /// that comes too late is made again.
@@ -174,6 +174,7 @@ impl Lease {
         for _ in 0..RELEASES {
             let released = match self.read().await {
                 Ok(Some(record)) if self.is_own(&record) => self.write(Some(&record), None).await,
+                Ok(Some(record)) if self.has_asked(&record) => self.withdraw(&record).await,
                 _ => return,
             };
             match released {
@@ -223,6 +224,11 @@ impl Lease {
         session: Option<&str>,
     ) -> Result<(), ApiError> {
         let (times, seams) = (self.session.times(), self.session.seams());
+        let keeps_request = match before {
+            // If it is not known, the request stays.
+            Some(before) => self.is_wanted(before).await.unwrap_or(true),
+            None => false,
+        };
         let (sent, renewed) = (seams.clock.now(), now(seams));
         let write = LeaseWrite {
             namespace: self.session.namespace(),
@@ -232,6 +238,7 @@ impl Lease {
             session,
             duration: session.map_or(times.lease_duration, |_| times.lasts()),
             now: &renewed,
+            keeps_request,
             before,
         };
         let collection = collection(self.session.namespace());

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 
 use super::Observing;
 use super::pass_run::PassRun;
+use super::reconcile::Pass;
 use super::work::QueueKey;
 use crate::events::{Event, Severity};
 use crate::metrics::PluginMetrics;
@@ -19,7 +20,7 @@ const LINE: usize = 500;
 /// What is known of the objects of a plugin that observes.
 pub(super) struct Observer {
     observing: Observing,
-    /// The primaries whose last pass would have written something.
+    /// The primaries whose last pass that says so would have written something.
     differ: Mutex<BTreeSet<QueueKey>>,
 }
 
@@ -37,7 +38,9 @@ impl Observer {
         for wrote in &found {
             meters.observed.of(verb(wrote)).inc();
         }
-        self.differs(&run.taken.key, !found.is_empty(), meters);
+        if let Some(differs) = verdict(&run.pass, !found.is_empty()) {
+            self.differs(&run.taken.key, differs, meters);
+        }
         if found.is_empty() {
             return;
         }
@@ -87,6 +90,13 @@ impl Observer {
     }
 }
 
+/// Whether the object of `pass` differs, if the pass says so: one that failed early, or in which the plugin was not called,
+/// may have `found` nothing for that reason alone.
+fn verdict(pass: &Pass, found: bool) -> Option<bool> {
+    let is_whole = pass.is_called && pass.outcome.is_ok();
+    (found || is_whole).then_some(found)
+}
+
 /// Whether a write would change something, or may.
 fn differs(wrote: &Wrote) -> bool {
     wrote.has_effect() || wrote.end == WriteOutcome::Unseen
@@ -125,7 +135,11 @@ fn lines(wrote: &Wrote) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::controller::finalizer::Step;
+    use crate::controller::reconcile::{Done, PassError};
     use crate::object::Key;
+    use crate::plugin::CallError;
+    use crate::plugin::cluster::Traffic;
     use crate::view::ValueHash;
 
     fn wrote(end: WriteOutcome) -> Wrote {
@@ -183,6 +197,25 @@ mod tests {
             let wrote = wrote(end);
             assert_eq!((differs(&wrote), verb(&wrote)), (want, word), "{wrote:?}");
             assert!(lines(&wrote)[0].starts_with(line), "{:?}", lines(&wrote));
+        }
+    }
+
+    #[test]
+    fn a_pass_that_was_not_made_to_its_end_says_nothing_of_its_object() {
+        let failed = || Err(PassError::Call(CallError::Undecided));
+        let rows = [
+            (true, Ok(Done::Rest), [Some(false), Some(true)]),
+            (true, failed(), [None, Some(true)]),
+            // It was paused, or the API server did not answer.
+            (false, Ok(Done::Rest), [None, Some(true)]),
+            (false, failed(), [None, Some(true)]),
+        ];
+        for (is_called, outcome, want) in rows {
+            let pass = Pass {
+                is_called,
+                ..Pass::ended(Step::Reconcile, outcome, Traffic::default())
+            };
+            assert_eq!([false, true].map(|found| verdict(&pass, found)), want);
         }
     }
 }

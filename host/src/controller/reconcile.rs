@@ -95,6 +95,8 @@ impl PassError {
 #[derive(Debug)]
 pub(super) struct Pass {
     pub(super) step: Step,
+    /// Whether the plugin was called.
+    pub(super) is_called: bool,
     pub(super) outcome: Result<Done, PassError>,
     /// What the pass did at the API server.
     pub(super) traffic: Traffic,
@@ -450,6 +452,7 @@ impl Pass {
         };
         Self {
             step,
+            is_called: false,
             outcome,
             traffic,
             cpu: Duration::ZERO,
@@ -470,6 +473,7 @@ impl Pass {
         let outcome = answer.map(done).map_err(PassError::Call);
         Self {
             step,
+            is_called: true,
             outcome,
             traffic,
             cpu,

@@ -35,9 +35,10 @@ pub(super) enum Ended {
 }
 
 impl Ended {
-    /// Whether its Lease is released: it is held since `elected`, and nobody else has taken it.
-    fn releases(self, elected: Option<Instant>) -> bool {
-        matches!(self, Self::Asked | Self::HandedOver) && elected.is_some()
+    /// Whether its Lease is released: it is held since `elected`, or the host `insists` on it and has perhaps asked for it,
+    /// and nobody else has taken it.
+    fn releases(self, elected: Option<Instant>, insists: bool) -> bool {
+        matches!(self, Self::Asked | Self::HandedOver) && (elected.is_some() || insists)
     }
 }
 
@@ -137,7 +138,7 @@ impl Host {
         Box::pin(runner.abort()).await;
         Box::pin(self.events.flush()).await;
         let elected = *elect.borrow();
-        if ended.releases(elected) && !self.api.is_read_only() {
+        if ended.releases(elected, self.session.insists()) && !self.api.is_read_only() {
             // Last of all: until here nobody else could begin.
             Box::pin(lease.release()).await;
         }

@@ -139,8 +139,9 @@ impl Lease {
         match claim {
             Claim::Lost(holder) => return Ok(Some(holder)),
             Claim::Holds if since < period => {
-                self.notice_request(record.as_ref()).await;
-                return Ok(None);
+                if !self.notice_request(record.as_ref()).await {
+                    return Ok(None);
+                }
             }
             Claim::Holds | Claim::IsTakenAgain => {}
         }
@@ -170,6 +171,7 @@ mod tests {
             session,
             duration: Duration::from_secs(3600),
             now: renewed,
+            keeps_request: false,
             before: None,
         };
         LeaderElectionRecord::of(&write.object())

@@ -194,6 +194,13 @@ impl ObservedSessions {
         }
     }
 
+    /// Whether it is there and has a holder, who may be alive `now`.
+    pub(super) fn is_alive(&self, name: &str, now: Instant) -> bool {
+        let seen = self.0.get(name).and_then(|seen| seen.record.as_ref());
+        let has_holder = seen.is_some_and(|record| !record.holder.is_empty());
+        has_holder && self.verdict(name, now) == Verdict::Alive
+    }
+
     /// Whether it was looked at within `window` before `now`.
     pub(super) fn is_fresh(&self, name: &str, now: Instant, window: Duration) -> bool {
         let seen = self.0.get(name);

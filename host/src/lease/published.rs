@@ -50,6 +50,7 @@ impl Lease {
                     session: None,
                     duration: self.session.times().lease_duration,
                     now: &now(self.session.seams()),
+                    keeps_request: false,
                     before: None,
                 };
                 write.object()

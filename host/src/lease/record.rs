@@ -118,27 +118,21 @@ pub(super) struct LeaseWrite<'a> {
     pub(super) duration: Duration,
     /// The new `renewTime`.
     pub(super) now: &'a str,
+    /// Whether a host that asks for the Lease, and may be alive, is still to have it.
+    pub(super) keeps_request: bool,
     /// What it says before the write, which fails if that is not so any more.
     pub(super) before: Option<&'a LeaderElectionRecord>,
 }
 
 impl LeaseWrite<'_> {
-    /// `annotations`, without the request of the host that has got the Lease.
-    fn without_request(&self, annotations: Option<Value>) -> Option<Value> {
-        let Some(Value::Object(mut all)) = annotations else {
-            return annotations;
-        };
-        if self.session.is_some() && all.get(HANDOVER).and_then(Value::as_str) == self.session {
-            all.remove(HANDOVER);
-        }
-        Some(Value::Object(all))
-    }
-
     /// The Lease object.
     pub(super) fn object(&self) -> Value {
         let (before, now) = (self.before, self.now);
         let labels = before.and_then(|it| it.labels.as_ref());
+        let request = before.and_then(LeaderElectionRecord::wanted_by);
+        let request = request.filter(|_| self.keeps_request).map(str::to_owned);
         let annotations = before.and_then(|it| it.annotations.as_ref());
+        let annotations = with(annotations, HANDOVER, request);
         let by = self.session.map(|session| format!("{session}@{now}"));
         let metadata = object([
             ("name", Some(self.name.into())),
@@ -150,10 +144,7 @@ impl LeaseWrite<'_> {
                 before.map(|it| Value::from(&*it.version)),
             ),
             ("labels", with(labels, LABEL, Some(self.purpose.to_owned()))),
-            (
-                "annotations",
-                self.without_request(with(annotations, BY, by)),
-            ),
+            ("annotations", with(annotations.as_ref(), BY, by)),
         ]);
         let passes_on = before.is_none_or(|it| it.holder != self.holder);
         let acquired = before.filter(|_| !passes_on).map(|it| &*it.acquired);
@@ -226,6 +217,7 @@ mod tests {
             session: (!holder.is_empty()).then_some("windlass-session-a"),
             duration: Duration::from_secs(3600),
             now: NOW,
+            keeps_request: false,
             before,
         }
     }

@@ -203,7 +203,8 @@ impl Session {
         self.0.insists.store(false, Ordering::Relaxed);
     }
 
-    pub(super) fn insists(&self) -> bool {
+    /// Whether the host asks for the Leases of its plugins.
+    pub fn insists(&self) -> bool {
         self.0.insists.load(Ordering::Relaxed)
     }
 
@@ -328,6 +329,7 @@ impl Session {
             session: None,
             duration: self.0.times.lease_duration,
             now: &super::now(&self.0.seams),
+            keeps_request: false,
             before,
         };
         let (method, uri) = match before {

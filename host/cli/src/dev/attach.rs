@@ -10,8 +10,9 @@ use anyhow::{Context, bail, ensure};
 use super::flags::DevFlags;
 use super::target::Target;
 use windlass_host::api::Api;
+use windlass_host::grants::Grants;
 use windlass_host::lease::Lease;
-use windlass_host::manifest::Mode;
+use windlass_host::manifest::{Mode, PluginDocument};
 
 /// What `--attach` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +52,15 @@ impl Attachment {
         }
     }
 
-    /// The mode in which the plugin runs, whose document says `mode`.
-    pub(super) fn mode(self, mode: Mode) -> Mode {
-        if self.dry_run { Mode::Observe } else { mode }
+    /// Makes `document` one for a plugin of a cluster. It has the grants that somebody has `written`, and no more, as with
+    /// `windlass run`. It has the rights of the person who runs this command: its service account is left out, since a
+    /// review of what the account may do is a write, and a dry run sends none.
+    pub(super) fn adapts(self, document: &mut PluginDocument, written: Grants) {
+        document.grants = written;
+        document.service_account = None;
+        if self.dry_run {
+            document.mode = Mode::Observe;
+        }
     }
 
     /// The namespace of the host that runs `plugin`: where its Lease is, unless one is `named`.
@@ -91,6 +98,47 @@ impl Attachment {
             format!(
                 "{plugin} takes over: the host in the cluster stands by until this command ends, and what is written is real"
             )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_host::manifest::{Origin, parse};
+
+    use super::*;
+
+    const DOCUMENT: &str = r#"
+apiVersion: windlass.dev/v1alpha1
+kind: Plugin
+metadata: { name: greeter }
+spec:
+  source: { file: greeter.wasm }
+  serviceAccount: { namespace: apps, name: greeter }
+  grants:
+    - apiGroups: [examples.windlass.dev]
+      resources: [greetings]
+      verbs: [get, list, watch]
+      namespaces: [apps]
+"#;
+
+    #[test]
+    fn a_plugin_has_the_grants_of_its_document_and_the_rights_of_who_develops_it() {
+        let origin = Origin::File("plugin.yaml".into());
+        let document = parse(&origin, DOCUMENT).unwrap().remove(0);
+        let written = document.grants.clone();
+        let needs = r#"
+    - { apiGroups: [""], resources: [configmaps], verbs: [get], namespaces: all }
+"#;
+        let more = format!("{}{}", DOCUMENT.trim_end(), needs);
+        let asked = parse(&origin, &more).unwrap().remove(0);
+        assert_ne!(asked.grants, written);
+        for (dry_run, mode) in [(true, Mode::Observe), (false, Mode::Run)] {
+            let mut document = asked.clone();
+            Attachment { dry_run }.adapts(&mut document, written.clone());
+            assert_eq!(document.grants, written);
+            assert_eq!(document.service_account, None);
+            assert_eq!(document.mode, mode);
         }
     }
 }

@@ -212,8 +212,8 @@ impl Follower {
         let version = self.target.version(made, &self.host).await;
         let mut version = version.map_err(|error| Chain(&*error).to_string())?;
         if let Some(attachment) = self.attachment {
-            let document = &mut version.candidate.document;
-            document.mode = attachment.mode(document.mode);
+            let written = self.target.document().grants;
+            attachment.adapts(&mut version.candidate.document, written);
         }
         let is_same = self
             .state

@@ -58,6 +58,13 @@ impl Session {
         Ok((state.sessions.has_moved(name), is_over))
     }
 
+    /// Whether the session `name` is there and has a holder, who may be alive. It is only looked at.
+    pub(in crate::lease) async fn is_alive(&self, name: &str) -> Result<bool, ApiError> {
+        self.look_at(name).await?;
+        let state = self.0.state.lock();
+        Ok(state.sessions.is_alive(name, self.0.seams.clock.now()))
+    }
+
     /// How long the session `name` lasts after a renewal.
     pub(in crate::lease) fn lasts(&self, name: &str) -> Duration {
         let lasts = self.0.state.lock().sessions.lasts(name);

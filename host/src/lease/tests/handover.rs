@@ -134,3 +134,69 @@ async fn who_has_handed_a_lease_over_does_not_ask_for_it_back() {
         () = again => {}
     }
 }
+
+/// Puts the request of `session` on the Lease of the greeter, as a host does that is killed then.
+async fn requests(by: &Held, session: &str) {
+    let request = json!({ "metadata": { "annotations": { HANDOVER: session } } });
+    let uri = Lease::path("default", "greeter");
+    let sent = by.session.api().send(Request::merge_patch(uri, &request));
+    sent.await.unwrap();
+}
+
+/// A session that is not known counts as one that may be alive for as long as one lasts: not so for a request.
+#[tokio::test(start_paused = true)]
+async fn a_request_of_a_session_that_is_not_there_is_taken_off_and_moves_no_lease() {
+    let world = World::new();
+    let holder = world.lease("holder");
+    holder.takes().await;
+    let looked = async {
+        world.wait(10 * SECOND).await;
+        requests(&holder, "windlass-session-buried").await;
+        world.wait(10 * SECOND).await;
+    };
+    tokio::select! {
+        biased;
+        () = holder.hold() => panic!("it lost the Lease"),
+        () = holder.wanted() => panic!("it hands the Lease over to nobody"),
+        () = looked => {}
+    }
+    assert_eq!(holder_of(&holder).await, "holder");
+    assert_eq!(wants(&holder).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_writes_a_lease_takes_off_the_request_of_a_session_that_has_ended() {
+    let world = World::new();
+    let (holder, next) = (world.lease("holder"), world.lease("next"));
+    holder.takes().await;
+    requests(&holder, "windlass-session-buried").await;
+    holder.release().await;
+    assert_eq!(wants(&holder).await, None);
+    requests(&holder, "windlass-session-buried").await;
+    let began = world.seams.clock.now();
+    next.takes().await;
+    assert!(
+        world.seams.clock.now() - began <= HEARD,
+        "nobody is waited for"
+    );
+    assert_eq!(
+        (holder_of(&next).await, wants(&next).await),
+        ("next".to_owned(), None)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_ends_without_the_lease_takes_its_request_off() {
+    let world = World::new();
+    let holder = world.lease("holder");
+    holder.takes().await;
+    let asks = world.lease("asks");
+    asks.session.insist();
+    // The holder does not look at its Lease.
+    let mut watched = ObservedLease::default();
+    assert_eq!(asks.tries(&mut watched).await.as_deref(), Some("holder"));
+    assert!(wants(&asks).await.is_some());
+    asks.release().await;
+    assert_eq!(wants(&asks).await, None);
+    assert_eq!(holder_of(&asks).await, "holder");
+}

@@ -1,66 +1,23 @@
 //! The writes of a call that is not meant, or of a plugin that observes: answered here, noted, and never sent.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+mod notes;
 
-use parking_lot::Mutex;
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::check::Patch;
+use super::memory::MET;
 use super::{Call, Target, WriteMode};
 use crate::api::{Request, Resource, object as json_object};
 use crate::grants::Access;
+use crate::memory;
 use crate::object::{ApplyScope, Key, Object};
 use crate::plugin::bindings::cluster::{Error, ListQuery};
-use crate::plugin::redact::Redactor;
 use crate::rights::Verdict;
 use crate::selector::LabelSelector;
-use crate::view::{Hide, LiveTarget, UnsentWrite};
-
-/// A write that was not sent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CapturedWrite {
-    /// The import that would have made it: `apply`, `patch`.
-    pub verb: &'static str,
-    /// The object's kind.
-    pub kind: String,
-    /// Its name; `*` for all that a query selects.
-    pub key: Key,
-    /// What would have been sent, but for what the host adds; of a delete nothing.
-    pub body: Option<Value>,
-}
-
-/// The writes that calls would have made, in order. Clones are the same.
-#[derive(Clone, Debug, Default)]
-pub struct CapturedWrites(Arc<Mutex<Vec<CapturedWrite>>>, Arc<OnceLock<Redactor>>);
-
-impl CapturedWrites {
-    /// Those so far.
-    pub fn all(&self) -> Vec<CapturedWrite> {
-        self.0.lock().clone()
-    }
-
-    /// What people may be shown of values that the first call has written.
-    pub fn hide(&self) -> Hide {
-        let redactor = self.1.get().cloned().unwrap_or_default();
-        Arc::new(move |value| redactor.value(value))
-    }
-
-    /// What a call writes is shown as `redactor` says.
-    pub(super) fn hides(&self, redactor: &Redactor) {
-        let _ = self.1.set(redactor.clone());
-    }
-
-    fn note(&self, verb: &'static str, target: &Target, body: Option<Value>) {
-        let unsent = CapturedWrite {
-            verb,
-            kind: target.resource.kind.clone(),
-            key: target.key.clone(),
-            body,
-        };
-        self.0.lock().push(unsent);
-    }
-}
+use crate::view::{LiveTarget, UnsentWrite};
+pub use notes::{CapturedWrite, CapturedWrites};
 
 /// What a call would have made of the cluster; `None` is what it would have deleted.
 #[derive(Default)]
@@ -116,7 +73,7 @@ impl Call {
         };
         let intent = Value::Object(intent);
         let live = self.there(target).await?;
-        self.note(verb, target, Some(&intent));
+        self.note(verb, target, Some(&intent))?;
         self.tell(target, live.as_ref(), &UnsentWrite::Apply(&intent));
         let mut object = match live {
             Some(object) => tree(&object)?,
@@ -136,7 +93,7 @@ impl Call {
             Some(_) => Err(Error::conflict("the object exists already")),
             None => {
                 let object = Value::Object(object);
-                self.note("create", target, Some(&object));
+                self.note("create", target, Some(&object))?;
                 self.tell(target, None, &UnsentWrite::Create(&object));
                 self.capture(target, object)
             }
@@ -152,7 +109,7 @@ impl Call {
         if self.is_surely_absent(target).await? {
             return Err(Error::NotFound);
         }
-        self.note("patch", target, Some(&patch.value()));
+        self.note("patch", target, Some(&patch.value()))?;
         let live = self.there(target).await?;
         let object = match &live {
             Some(object) => tree(object)?,
@@ -172,7 +129,7 @@ impl Call {
         if self.is_surely_absent(target).await? {
             return Err(Error::NotFound);
         }
-        self.note("create-subresource", target, Some(&Value::Object(object)));
+        self.note("create-subresource", target, Some(&Value::Object(object)))?;
         self.tell(target, None, &UnsentWrite::Unseen);
         Ok(json!({ "apiVersion": "v1", "kind": "Status", "status": "Success" }).to_string())
     }
@@ -189,7 +146,7 @@ impl Call {
         }
         let object = Object::new(&object).ok_or_else(|| Error::other("the object has no name"))?;
         let shown = self.show(&target.resource, &object);
-        self.captured.set(target, Some(object));
+        self.keep(target, Some(object))?;
         Ok(shown)
     }
 
@@ -199,10 +156,9 @@ impl Call {
             return Err(Error::NotFound);
         }
         let live = self.there(target).await?;
-        self.note("delete", target, None);
+        self.note("delete", target, None)?;
         self.tell(target, live.as_ref(), &UnsentWrite::Delete);
-        self.captured.set(target, None);
-        Ok(())
+        self.keep(target, None)
     }
 
     /// Answers an update of a subresource of the object that is `there`.
@@ -217,7 +173,7 @@ impl Call {
             "update-subresource",
             target,
             Some(&Value::Object(object.clone())),
-        );
+        )?;
         let mut whole = tree(there)?;
         if object.get("kind") != whole.get("kind") {
             self.tell(target, Some(there), &UnsentWrite::Unseen);
@@ -269,24 +225,53 @@ impl Call {
                 query.field_selector.clone().map(Value::from),
             ),
         ]);
-        self.note("delete-all", &all, Some(&selectors));
+        self.note("delete-all", &all, Some(&selectors))?;
         for object in objects {
             let target = Target {
                 resource: resource.clone(),
                 key: object.metadata.key.clone(),
             };
             self.tell(&target, Some(&object), &UnsentWrite::Delete);
-            self.captured.set(&target, None);
+            self.keep(&target, None)?;
         }
+        Ok(())
+    }
+
+    /// Keeps what `target` would be now, until the call ends, in the place of what was kept of it.
+    fn keep(&mut self, target: &Target, object: Option<Object>) -> Result<(), Error> {
+        let takes = |kept: Option<Option<&Object>>| kept.map_or(0, |it| MET + it.map_or(0, size));
+        let (before, now) = (
+            takes(self.captured.get(target)),
+            takes(Some(object.as_ref())),
+        );
+        match before.checked_sub(now) {
+            Some(less) => {
+                let mut state = self.state.lock();
+                let left = state.memory.bytes().saturating_sub(less);
+                state.memory.set(left);
+            }
+            None => self.remember(now - before)?,
+        }
+        self.captured.set(target, object);
         Ok(())
     }
 
     /// Notes a write of a call that somebody makes to see its writes. A plugin that observes makes calls without end: what
     /// they would write is in the journals of their passes.
-    fn note(&self, verb: &'static str, target: &Target, body: Option<&Value>) {
+    fn note(
+        &mut self,
+        verb: &'static str,
+        target: &Target,
+        body: Option<&Value>,
+    ) -> Result<(), Error> {
         if self.cluster.writes == WriteMode::Captured {
-            self.cluster.captured.note(verb, target, body.cloned());
+            // The notes are read after the call, so they do not count as a part of it.
+            let text = body.map(Value::to_string).unwrap_or_default();
+            let charge = self.hold(MET + memory::tree(&text))?;
+            let captured = &self.cluster.captured;
+            captured.note(verb, target, body.cloned(), charge);
         }
+        Ok(())
     }
 
     /// Says in the journal of the pass what a write would change of the object that is `live`.
@@ -348,6 +333,11 @@ impl Call {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The bytes that an object takes here.
+fn size(object: &Object) -> usize {
+    object.json.size() + object.metadata.bytes()
 }
 
 /// What the plugin may change but not read.

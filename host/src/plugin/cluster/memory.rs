@@ -12,7 +12,7 @@ const TREES: usize = 3;
 const TEXTS: usize = 4;
 
 /// What it takes, in bytes, to remember that a call has met an object.
-const MET: usize = 512;
+pub(super) const MET: usize = 512;
 
 impl Call {
     /// Makes room for `bytes`, until what is returned is dropped.
@@ -36,7 +36,12 @@ impl Call {
 
     /// Makes room for one more object that the call meets, until it ends.
     pub(super) fn remember_one(&mut self) -> Result<(), Error> {
-        let grown = self.state.lock().memory.grow(MET);
+        self.remember(MET)
+    }
+
+    /// Makes room for so many bytes more, until the call ends.
+    pub(super) fn remember(&mut self, bytes: usize) -> Result<(), Error> {
+        let grown = self.state.lock().memory.grow(bytes);
         grown.map_err(|exceeded| self.exceeded(exceeded))
     }
 

@@ -8,6 +8,11 @@ const MIB: usize = 1 << 20;
 
 /// A world whose plugin may make the host hold so many MiB.
 async fn world(mib: usize) -> World {
+    world_that(mib, WriteMode::Sent).await
+}
+
+/// The same, whose writes go there.
+async fn world_that(mib: usize, writes: WriteMode) -> World {
     let bounds = Bounds {
         soft: mib * MIB,
         hard: 2 * mib * MIB,
@@ -15,6 +20,7 @@ async fn world(mib: usize) -> World {
     let account = Account::new(Budget::new(usize::MAX), bounds);
     let setting = Setting {
         account,
+        writes,
         ..Setting::default()
     };
     World::new().await.set(setting).await
@@ -212,4 +218,39 @@ async fn a_plugin_above_its_limit_can_delete_what_it_has_made() {
     call.delete(target, NO_OPTIONS).await.unwrap();
     let error = call.list(query("ConfigMap", "")).await.unwrap_err();
     assert!(is_limit(&error), "{error:?}");
+}
+
+/// Nothing is sent, so the host holds all of it until the call ends, and the notes of it until somebody has read them.
+#[tokio::test]
+async fn writes_that_are_not_sent_count_for_as_long_as_they_are_kept() {
+    for (writes, is_noted) in [(WriteMode::Observed, false), (WriteMode::Captured, true)] {
+        let mut world = world_that(64, writes).await;
+        let account = world.cluster.account.clone();
+        let mut call = world.call().await;
+        let data = json!({ "fill": "x".repeat(MIB) });
+        let map = |name: &str| config_map(name, &data).to_string();
+        for _ in 0..4 {
+            // The same object is kept once; each write is noted.
+            call.apply(map("same")).await.unwrap();
+        }
+        let before = account.used();
+        let mut made = 0;
+        let error = loop {
+            match call.apply(map(&format!("made-{made}"))).await {
+                Ok(_) => made += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(is_limit(&error), "{error:?}");
+        assert!((8..64).contains(&made), "{made}");
+        assert!(account.used() >= before + made * MIB);
+        drop(call);
+        assert_eq!(account.used() >= made * MIB, is_noted);
+        let cluster = Arc::get_mut(&mut world.cluster).unwrap();
+        cluster.captured = CapturedWrites::default();
+        let primary = Key::new(Some("default"), "ada");
+        world.cluster.view.ends(&primary);
+        world.cluster.view.settles(&primary);
+        assert!(account.used() < 4 * MIB, "{writes:?} {}", account.used());
+    }
 }
