@@ -249,15 +249,18 @@ mod tests {
     fn a_lease_is_released_by_who_has_it() {
         let now = Some(Instant::now());
         let rows = [
-            (Ended::Asked, now, true),
-            (Ended::Asked, None, false),
-            (Ended::HandedOver, now, true),
-            (Ended::HandedOver, None, false),
-            (Ended::LostLease, now, false),
-            (Ended::LostLease, None, false),
+            (Ended::Asked, now, [true, true]),
+            (Ended::Asked, None, [false, true]),
+            (Ended::HandedOver, now, [true, true]),
+            (Ended::HandedOver, None, [false, true]),
+            (Ended::LostLease, now, [false, false]),
+            (Ended::LostLease, None, [false, false]),
         ];
-        for (ended, elected, want) in rows {
-            assert_eq!(ended.releases(elected), want, "{ended:?} {elected:?}");
+        for (ended, elected, wants) in rows {
+            for (insists, want) in [false, true].into_iter().zip(wants) {
+                let released = ended.releases(elected, insists);
+                assert_eq!(released, want, "{ended:?} {elected:?} {insists}");
+            }
         }
     }
 }

@@ -146,7 +146,7 @@ impl Call {
         }
         let object = Object::new(&object).ok_or_else(|| Error::other("the object has no name"))?;
         let shown = self.show(&target.resource, &object);
-        self.keep(target, Some(object))?;
+        self.keep_captured(target, Some(object))?;
         Ok(shown)
     }
 
@@ -158,7 +158,7 @@ impl Call {
         let live = self.there(target).await?;
         self.note("delete", target, None)?;
         self.tell(target, live.as_ref(), &UnsentWrite::Delete);
-        self.keep(target, None)
+        self.keep_captured(target, None)
     }
 
     /// Answers an update of a subresource of the object that is `there`.
@@ -232,13 +232,13 @@ impl Call {
                 key: object.metadata.key.clone(),
             };
             self.tell(&target, Some(&object), &UnsentWrite::Delete);
-            self.keep(&target, None)?;
+            self.keep_captured(&target, None)?;
         }
         Ok(())
     }
 
     /// Keeps what `target` would be now, until the call ends, in the place of what was kept of it.
-    fn keep(&mut self, target: &Target, object: Option<Object>) -> Result<(), Error> {
+    fn keep_captured(&mut self, target: &Target, object: Option<Object>) -> Result<(), Error> {
         let takes = |kept: Option<Option<&Object>>| kept.map_or(0, |it| MET + it.map_or(0, size));
         let (before, now) = (
             takes(self.captured.get(target)),
