@@ -234,8 +234,10 @@ impl Admissions<'_> {
             () = self.trials.ends(&[Verdict::RollBack]) => return Outcome::Stopped,
         };
         match next {
-            // An order that came together with the answer is not for the candidate.
-            _ if current.is_some_and(|it| host.is_to_stop(it)) => Outcome::Stopped,
+            // An order or a verdict that came together with the answer is not for the candidate.
+            _ if current.is_some_and(|it| host.is_to_stop(it)) || self.trials.is_failed() => {
+                Outcome::Stopped
+            }
             Ok(Some(admitted)) => Outcome::Admitted(admitted),
             Ok(None) => Outcome::Unchanged,
             Err(refusal) => Outcome::Refused(refusal),
@@ -256,7 +258,7 @@ impl Admissions<'_> {
                 self.begin(version);
             }
             (AdmissionStep::RunThenKeep, Outcome::Admitted((version, bytes))) => {
-                let kept = self.put_on_trial(&version);
+                let kept = Box::pin(self.put_on_trial(&version)).await;
                 let keep = self.host.keep(&version.candidate, bytes, kept);
                 let stops = self.host.stops(Some(&version), &mut self.quarantine);
                 let current = &mut self.current;

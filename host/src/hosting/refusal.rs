@@ -128,6 +128,9 @@ pub(super) enum ConfigProblem {
     /// It is something else.
     #[error("{0}")]
     Invalid(String),
+    /// Nobody may read it as who reads it.
+    #[error("{0}")]
+    Forbidden(String),
     /// The API server does not show it.
     #[error("{0}")]
     Unanswered(String),
@@ -139,6 +142,7 @@ impl ConfigProblem {
         match self {
             Self::Absent(_) => "ConfigNotFound",
             Self::Invalid(_) => "ConfigInvalid",
+            Self::Forbidden(_) => "ConfigForbidden",
             Self::Unanswered(_) => "ConfigUnavailable",
         }
     }
@@ -337,9 +341,13 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// Whether the configuration that the version names is not there, or is not one. The API server has said so.
+    /// Whether the configuration that the version names is not there, is not one, or may not be read. The API server has said
+    /// so.
     pub(super) fn lacks_configuration(&self) -> bool {
-        matches!(self.reason, "ConfigNotFound" | "ConfigInvalid")
+        matches!(
+            self.reason,
+            "ConfigNotFound" | "ConfigInvalid" | "ConfigForbidden"
+        )
     }
 }
 
@@ -357,6 +365,11 @@ impl From<RefusalReason> for Refusal {
 }
 
 impl Refusal {
+    /// Whether the version is suspected of harm.
+    pub(super) fn is_quarantine(&self) -> bool {
+        self.is_quarantine
+    }
+
     /// The reason that conditions show.
     pub(super) fn reason(&self) -> &'static str {
         self.reason

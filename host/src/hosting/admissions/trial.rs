@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::super::Host;
 use super::super::last_good::{KeptAs, LastGood};
 use super::super::refusal::{Refusal, RefusalReason, RolledBack};
-use super::super::trial::{OnTrial, Verdict};
+use super::super::trial::{OnTrial, TRIAL, Verdict};
 use super::super::version::Version;
 use super::Admissions;
 use crate::source::Candidate;
@@ -71,7 +71,13 @@ impl Host {
             digest,
             "its trial has ended well: it is the last good version"
         );
-        self.metrics.of(plugin).proves(digest);
+        self.prove(version).await;
+    }
+
+    /// From now on `version` is the last good one.
+    async fn prove(&self, version: &Version) {
+        let plugin = &*version.plugin.name;
+        self.metrics.of(plugin).proves(version.full_digest());
         let name = plugin.to_owned();
         self.in_state(plugin, move |last_good| last_good.promote(&name))
             .await;
@@ -118,23 +124,29 @@ impl Admissions<'_> {
     }
 
     /// Puts `version` on trial, which is about to take the place of what runs.
-    pub(super) fn put_on_trial(&self, version: &Arc<Version>) -> KeptAs {
+    pub(super) async fn put_on_trial(&self, version: &Arc<Version>) -> KeptAs {
         let Some(current) = self.current.clone() else {
             return KeptAs::LastGood;
         };
-        if !self.host.rolls_back || version.candidate.document.rollback_to.is_some() {
-            // Somebody has chosen it.
+        let now = self.host.seams.clock.now();
+        let meters = self.host.metrics.of(self.name);
+        // What is on trial itself is not the last good one.
+        let before = match self.trials.of(&current) {
+            // Where it ran, its trial is over.
+            Some(held) if meters.leads.get() == 0 && now - held.since >= TRIAL => {
+                self.host.prove(&current).await;
+                current
+            }
+            Some(held) => held.before,
+            None => current,
+        };
+        let is_chosen = version.candidate.document.rollback_to.is_some();
+        if !self.host.rolls_back || is_chosen || !version.is_reversible_to(&before) {
             self.trials.end();
-            self.host
-                .metrics
-                .of(self.name)
-                .proves(version.full_digest());
+            meters.proves(version.full_digest());
             return KeptAs::LastGood;
         }
-        // What is on trial itself is not the last good one.
-        let before = self.trials.of(&current).map(|it| it.before);
-        self.trials
-            .begin(version.clone(), before.unwrap_or(current));
+        self.trials.begin(version.clone(), before, now);
         KeptAs::OnTrial
     }
 }

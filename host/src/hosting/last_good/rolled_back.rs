@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::{LastGood, ON_TRIAL, ROLLED_BACK, place, tidy, version_name, write};
+use super::{LINK, LastGood, ON_TRIAL, ROLLED_BACK, place, tidy, version_name, write};
 use crate::source::Candidate;
 
 /// The file that says why a version was rolled back.
@@ -12,7 +12,8 @@ const WHY: &str = "rolled-back";
 
 impl LastGood {
     /// Remembers that `candidate`, which is on trial, has failed it, and `why`. Does nothing if another version is on
-    /// trial.
+    /// trial. What of its configuration is elsewhere is not kept, so a version that has some is not remembered: another
+    /// configuration may be good.
     ///
     /// # Errors
     /// The file system said no.
@@ -29,6 +30,11 @@ impl LastGood {
         let named = component.map(|it| version_name((kind, &at), &candidate.text, &it));
         if named.as_deref().map(Path::new) != Some(&*name) {
             return Ok(());
+        }
+        let is_last_good = fs::read_link(plugin.join(LINK)).is_ok_and(|held| held == name);
+        if is_last_good || !candidate.document.config_from.is_empty() {
+            fs::remove_file(&link)?;
+            return tidy(&plugin);
         }
         write(&link.join(WHY), why.as_bytes())?;
         fs::rename(&link, plugin.join(ROLLED_BACK))?;
