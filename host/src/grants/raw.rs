@@ -40,9 +40,7 @@ pub(super) struct RawGrant {
 
 /// A grant that says twice where it holds.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "a grant has both namespaces and namespaceSelector: keep the one that says where it holds"
-)]
+#[error("a grant has both namespaces and namespaceSelector: keep the one that says where it holds")]
 pub(super) struct SaysTwice;
 
 impl TryFrom<RawGrant> for Grant {

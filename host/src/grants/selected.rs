@@ -70,7 +70,9 @@ mod tests {
     use crate::api::Resource;
 
     fn read(fields: &str) -> Result<Grant, String> {
-        let text = format!("{{ apiGroups: [''], resources: [configmaps], verbs: [get, watch], {fields} }}");
+        let text = format!(
+            "{{ apiGroups: [''], resources: [configmaps], verbs: [get, watch], {fields} }}"
+        );
         serde_saphyr::from_str(&text).map_err(|error| error.to_string())
     }
 
@@ -111,7 +113,12 @@ mod tests {
         let names = ["a", "b"].map(str::to_owned).into();
         let scope = known.watch_scope("", "configmaps", None);
         assert_eq!(scope, Scope::Namespaces(names));
-        let cases = [(Some("a"), true), (Some("b"), true), (Some("c"), false), (None, false)];
+        let cases = [
+            (Some("a"), true),
+            (Some("b"), true),
+            (Some("c"), false),
+            (None, false),
+        ];
         for (namespace, may) in cases {
             assert_eq!(may_get(&known, namespace), may, "{namespace:?}");
         }
@@ -130,7 +137,11 @@ mod tests {
 
     #[test]
     fn what_is_named_is_left_as_it_is() {
-        for fields in ["namespaces: all", "namespaces: [a]", "namespaces: same-as-primary"] {
+        for fields in [
+            "namespaces: all",
+            "namespaces: [a]",
+            "namespaces: same-as-primary",
+        ] {
             let held = grants(fields);
             assert!(held.namespace_selectors().is_empty(), "{fields}");
             assert_eq!(held.in_selected(|_| vec!["z".to_owned()]), held, "{fields}");
@@ -144,7 +155,10 @@ mod tests {
     fn one_of_the_two_says_where() {
         for fields in ["all", "[a]", "same-as-primary"] {
             let told = read(&format!("namespaces: {fields}, {SHOP}")).unwrap_err();
-            assert!(told.contains("has both namespaces and namespaceSelector"), "{told}");
+            assert!(
+                told.contains("has both namespaces and namespaceSelector"),
+                "{told}"
+            );
         }
         let told = read("namespaceSelecter: {}").unwrap_err();
         assert!(told.contains("unknown field"), "{told}");
@@ -152,7 +166,8 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_field() {
-        let held = read("namespaceSelector: { matchExpressions: [{ key: a, operator: Is }] }").unwrap();
+        let held =
+            read("namespaceSelector: { matchExpressions: [{ key: a, operator: Is }] }").unwrap();
         let told = Grants::new(vec![held]).unwrap_err().to_string();
         let want = "[0].namespaceSelector.matchExpressions[0].operator: \"Is\" is not one of";
         assert!(told.starts_with(want), "{told}");
@@ -168,8 +183,12 @@ mod tests {
 
     #[test]
     fn powers_hold_in_all_namespaces() {
-        let secrets = "{ apiGroups: [''], resources: [secrets], verbs: [get], namespaceSelector: {} }";
+        let secrets =
+            "{ apiGroups: [''], resources: [secrets], verbs: [get], namespaceSelector: {} }";
         let held: Grant = serde_saphyr::from_str(secrets).unwrap();
-        assert_eq!(held.acknowledgements(), ["secrets/get", "in all namespaces"]);
+        assert_eq!(
+            held.acknowledgements(),
+            ["secrets/get", "in all namespaces"]
+        );
     }
 }

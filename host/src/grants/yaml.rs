@@ -190,6 +190,22 @@ mod tests {
                 acknowledge: Vec::new(),
             },
         ];
+        let selected = |selector: &str| {
+            let selector = serde_saphyr::from_str(selector).unwrap();
+            let names = Vec::new();
+            let namespaces = Namespaces::Selected { selector, names };
+            Grant::suggested("", &["configmaps"], &["get"], namespaces)
+        };
+        let selectors = [
+            "{}",
+            "{ matchLabels: { x.dev/team: Shop, env: '1', empty: '' } }",
+            "{ matchLabels: { a: b }, matchExpressions: [{ key: on, operator: In, values: ['null', b] }, { key: c, operator: Exists }] }",
+        ];
+        let grants: Vec<Grant> = grants.into_iter().chain(selectors.map(selected)).collect();
+        assert_eq!(
+            grants[4].to_string(),
+            r#"{ apiGroups: [""], resources: [configmaps], verbs: [get], namespaceSelector: { matchLabels: { empty: "", env: "1", x.dev/team: "Shop" } } }"#
+        );
         assert_eq!(
             grants[2].to_string(),
             r#"{ apiGroups: [""], resources: [configmaps], verbs: [create, patch], namespaces: all }"#

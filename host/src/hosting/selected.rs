@@ -212,14 +212,20 @@ mod tests {
     fn the_right_that_lacks_is_told() {
         let refused = |code: u16, message: &str| {
             let body = serde_json::json!({ "kind": "Status", "code": code, "message": message });
-            unlisted(&ApiError::from_status(code, None, body.to_string().as_bytes()))
+            unlisted(&ApiError::from_status(
+                code,
+                None,
+                body.to_string().as_bytes(),
+            ))
         };
-        let message =
-            r#"namespaces is forbidden: User "w" cannot list resource "namespaces" in API group "" at the cluster scope"#;
+        let message = r#"namespaces is forbidden: User "w" cannot list resource "namespaces" in API group "" at the cluster scope"#;
         let told = refused(403, message);
         assert!(matches!(told, SelectionProblem::Forbidden(_)), "{told}");
         let want = "give the host a ClusterRole with list and watch for namespaces";
         assert!(told.to_string().contains(want), "{told}");
-        assert!(matches!(refused(503, "later"), SelectionProblem::Unanswered(_)));
+        assert!(matches!(
+            refused(503, "later"),
+            SelectionProblem::Unanswered(_)
+        ));
     }
 }

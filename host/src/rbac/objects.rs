@@ -219,10 +219,11 @@ mod tests {
             ..PolicyRule::default()
         };
         let account = ServiceAccount::new("windlass-system", "windlass").unwrap();
-        let powers = BTreeMap::from([(place.clone(), vec!["pods: they run".to_owned()])]);
+        let remarks =
+            BTreeMap::from([(place.clone(), vec!["Powerful: pods: they run.".to_owned()])]);
         let rules = BTreeMap::from([(place, vec![rule])]);
         let of = ("greeter", "plugins/greeter.yaml");
-        roles(of, rules, &powers, RolesFor::Host(&account))
+        roles(of, rules, &remarks, RolesFor::Host(&account))
     }
 
     #[test]
