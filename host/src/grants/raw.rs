@@ -21,6 +21,8 @@ pub(super) struct RawGrant {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
     verbs: Vec<String>,
     /// Where.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Namespaces"))]
     namespaces: Option<Namespaces>,
     /// Where, by the labels of the namespaces. It excludes `namespaces`.
     namespace_selector: Option<SelectorMapping>,

@@ -160,7 +160,7 @@ mod tests {
                 "{told}"
             );
         }
-        let told = read("namespaceSelecter: {}").unwrap_err();
+        let told = read("namespaceSelection: {}").unwrap_err();
         assert!(told.contains("unknown field"), "{told}");
     }
 

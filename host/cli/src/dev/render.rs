@@ -28,6 +28,7 @@ use windlass_host::error::Chain;
 use windlass_host::flags::ObjectFormat;
 use windlass_host::hosting::{DryRun, Host, Quarantine, Returned, UnservedPrimary};
 use windlass_host::lease::Times;
+use windlass_host::manifest::PluginDocument;
 use windlass_host::object::{Object, ObjectRef, Page};
 use windlass_host::plugin::cluster::CapturedWrite;
 use windlass_host::plugin::{
