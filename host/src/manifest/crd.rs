@@ -72,7 +72,10 @@ fn structural(value: &mut Value) {
         Value::Array(list) => list.iter_mut().for_each(structural),
         Value::Object(fields) => {
             // The values of a map have a schema.
-            if !fields.get("additionalProperties").is_some_and(Value::is_object) {
+            if !fields
+                .get("additionalProperties")
+                .is_some_and(Value::is_object)
+            {
                 fields.remove("additionalProperties");
             }
             fields.remove("format");

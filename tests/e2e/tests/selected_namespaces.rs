@@ -42,12 +42,11 @@ fn greeter(cluster: &Cluster, team: &str) -> Result<Plugins> {
 async fn label(cluster: &Cluster, team: Option<&str>) -> Result<()> {
     let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(cluster.client());
     let patch = json!({ "metadata": { "labels": { LABEL: team } } });
-    let patched = namespaces.patch(
-        &cluster.namespace,
-        &PatchParams::default(),
-        &Patch::Merge(patch),
-    );
-    patched.await?;
+    let patch = Patch::Merge(patch);
+    let params = PatchParams::default();
+    namespaces
+        .patch(&cluster.namespace, &params, &patch)
+        .await?;
     Ok(())
 }
 
