@@ -11,6 +11,8 @@ mod merge;
 mod namespaces;
 mod power;
 mod problem;
+mod raw;
+mod selected;
 mod used;
 mod yaml;
 
@@ -48,31 +50,25 @@ pub(crate) const VERBS: [&str; 8] = [
 /// One permission, in the form of an RBAC rule, and where it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(try_from = "raw::RawGrant")]
 pub struct Grant {
     /// `apps`, or empty for the core group.
     pub api_groups: Vec<String>,
     /// Plural and lower case, subresources after a slash.
     pub resources: Vec<String>,
     /// Empty means any.
-    #[serde(default)]
     pub resource_names: Vec<String>,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
     pub verbs: Vec<String>,
     /// Where.
-    #[serde(default)]
     pub namespaces: Namespaces,
     /// What is powerful in it, as the operator knows: see [`Grant::acknowledgements`].
-    #[serde(default, deserialize_with = "acknowledge::read")]
     pub acknowledge: Vec<String>,
     /// Whether the plugin may take over objects that the host did not make and that nobody controls.
-    #[serde(default)]
     pub adopt: bool,
     /// Finalizers beside its own that the plugin may put on these objects and take off.
-    #[serde(default)]
     pub finalizers: Vec<String>,
     /// Which owners it may give these objects, and take from them.
-    #[serde(default)]
     pub owners: Owners,
 }
 
@@ -253,7 +249,9 @@ impl Grants {
             }
             let more = match (&grant.namespaces, primary) {
                 (Namespaces::All, _) => Scope::All,
-                (Namespaces::Only(names), _) => Scope::Namespaces(names.clone()),
+                (Namespaces::Only(names) | Namespaces::Selected { names, .. }, _) => {
+                    Scope::Namespaces(names.clone())
+                }
                 (Namespaces::SameAsPrimary, Some(primary)) => primary.clone(),
                 (Namespaces::SameAsPrimary, None) => continue,
             };

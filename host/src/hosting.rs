@@ -33,6 +33,7 @@ mod rollback;
 mod rollout;
 mod roster;
 mod runner;
+mod selected;
 mod smoke_test;
 mod takeover;
 mod trial;

@@ -126,7 +126,8 @@ async fn roles(
         return Err(vec![format!("{file}: plugin {name} {lack}")]);
     }
     let primaries = description.primaries.iter();
-    let found = primaries.map(|primary| primary::find(&description, primary, &plugin.grants));
+    let wide = plugin.grants.without_selectors();
+    let found = primaries.map(|primary| primary::find(&description, primary, &wide));
     let found: Result<Vec<_>, _> = found.collect();
     let primaries = found.map_err(|problem| vec![of_plugin(problem)])?.concat();
     let line = |index| candidate.line_of_grant(index);
@@ -144,12 +145,12 @@ async fn roles(
         crds: plugin.crds,
         carried: &carried,
     };
-    let powers = rules::powers(&plugin.grants, &primaries);
+    let remarks = rules::remarks(&plugin.grants, &primaries);
     let file = clean(&file, PATH);
     let of = (&**name, &*file);
     let Some(acts_as) = &plugin.service_account else {
         let what = RolesFor::Host(account);
-        let roles = objects::roles(of, rules::of_host(&needs), &powers, what);
+        let roles = objects::roles(of, rules::of_host(&needs), &remarks, what);
         return Ok((roles, notes));
     };
     if *acts_as == *account {
@@ -163,7 +164,7 @@ async fn roles(
     printed.extend(objects::roles(
         of,
         shared.account,
-        &powers,
+        &remarks,
         RolesFor::Account(acts_as),
     ));
     printed.extend(objects::roles(of, shared.host, &BTreeMap::new(), of_host));

@@ -5,12 +5,14 @@
 //! Grammar and meaning: apimachinery `labels.Parse`, and
 //! <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors>.
 
+mod mapping;
 mod words;
 
 use std::collections::BTreeMap;
 
 use kube::core::{Expression, Selector, SelectorExt};
 
+pub use mapping::{BadMapping, Requirement, SelectorMapping};
 use words::{wrong_key, wrong_value};
 
 /// A longer selector is refused: it is judged for every object.

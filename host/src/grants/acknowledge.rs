@@ -47,7 +47,8 @@ impl Grant {
         match &self.namespaces {
             Namespaces::SameAsPrimary => Vec::new(),
             Namespaces::All if is_everywhere() => Vec::new(),
-            Namespaces::All => vec!["in all namespaces".to_owned()],
+            // It may select any of them.
+            Namespaces::All | Namespaces::Selected { .. } => vec!["in all namespaces".to_owned()],
             Namespaces::Only(names) => {
                 let names = names.iter().map(|name| format!("in namespace {name}"));
                 names.collect()

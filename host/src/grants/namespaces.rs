@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use crate::selector::SelectorMapping;
+
 /// Where a grant holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Namespaces {
@@ -12,6 +14,13 @@ pub enum Namespaces {
     SameAsPrimary,
     /// In these.
     Only(Vec<String>),
+    /// In those whose labels a selector selects. The document names none of them.
+    Selected {
+        /// Which.
+        selector: SelectorMapping,
+        /// Those that it selects now, sorted; none until a host has asked: then the grant holds nowhere.
+        names: Vec<String>,
+    },
     /// In all of them, and for what has no namespace.
     All,
 }
@@ -62,7 +71,7 @@ impl Namespaces {
     pub(super) fn cover(&self, namespace: Option<&str>, home: Option<&str>) -> bool {
         match self {
             Self::All => true,
-            Self::Only(names) => {
+            Self::Only(names) | Self::Selected { names, .. } => {
                 namespace.is_some_and(|wanted| names.iter().any(|name| name == wanted))
             }
             Self::SameAsPrimary => namespace.is_some() && namespace == home,

@@ -355,7 +355,9 @@ impl PowerRow {
             Verbs::WritesIn(place) => match &grant.namespaces {
                 Namespaces::Only(names) => (names.iter().any(|name| name == place), false),
                 // These do not cover it: see `must_name_namespace`.
-                Namespaces::All | Namespaces::SameAsPrimary => (false, false),
+                Namespaces::All | Namespaces::SameAsPrimary | Namespaces::Selected { .. } => {
+                    (false, false)
+                }
             },
         };
         let verbs = grant.verbs.iter();

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Grant, Namespaces, split_subresource};
+use crate::selector::BadMapping;
 
 /// What is wrong with a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,11 @@ impl Grant {
         if let Some((field, _)) = lists.iter().find(|(_, empty)| *empty) {
             let text = "is an empty list: that grants nothing".to_owned();
             return Some(GrantError::new(field, text));
+        }
+        if let Namespaces::Selected { selector, .. } = &self.namespaces
+            && let Err(BadMapping { field, why }) = selector.text()
+        {
+            return Some(GrantError::new(&format!("namespaceSelector.{field}"), why));
         }
         let groups = self.api_groups.iter().enumerate();
         let mut groups = groups.filter(|(_, group)| group.contains('/'));

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Grant, Namespaces, Owners};
+use crate::selector::SelectorMapping;
 use crate::text::clean;
 
 /// The longest reason that is written.
@@ -33,6 +34,9 @@ impl Grant {
         match &self.namespaces {
             Namespaces::All => fields.push(("namespaces", "all".to_owned())),
             Namespaces::Only(names) => fields.push(("namespaces", words(names))),
+            Namespaces::Selected { selector, .. } => {
+                fields.push(("namespaceSelector", mapping(selector)));
+            }
             Namespaces::SameAsPrimary => {}
         }
         if self.adopt {
@@ -90,6 +94,34 @@ pub fn block_to_review<'a>(grants: impl IntoIterator<Item = &'a Grant>, indent: 
 pub fn entries<'a>(grants: impl IntoIterator<Item = &'a Grant>) -> String {
     let entries = grants.into_iter().map(|grant| format!("- {grant}"));
     entries.collect::<Vec<_>>().join(", ")
+}
+
+/// `{ matchLabels: { team: shop } }`.
+fn mapping(selector: &SelectorMapping) -> String {
+    let labels = selector.match_labels.iter();
+    let labels: Vec<String> = labels
+        .map(|(key, value)| format!("{}: {}", scalar(key), scalar(value)))
+        .collect();
+    let expressions = selector.match_expressions.iter().map(|it| {
+        let (key, operator) = (scalar(&it.key), scalar(&it.operator));
+        let values = match it.values.is_empty() {
+            true => String::new(),
+            false => format!(", values: {}", words(&it.values)),
+        };
+        format!("{{ key: {key}, operator: {operator}{values} }}")
+    });
+    let expressions: Vec<String> = expressions.collect();
+    let mut fields = Vec::new();
+    if !labels.is_empty() {
+        fields.push(format!("matchLabels: {{ {} }}", labels.join(", ")));
+    }
+    if !expressions.is_empty() {
+        fields.push(format!("matchExpressions: [{}]", expressions.join(", ")));
+    }
+    match fields.is_empty() {
+        true => "{}".to_owned(),
+        false => format!("{{ {} }}", fields.join(", ")),
+    }
 }
 
 /// `[get, list]`.
@@ -158,6 +190,22 @@ mod tests {
                 acknowledge: Vec::new(),
             },
         ];
+        let selected = |selector: &str| {
+            let selector = serde_saphyr::from_str(selector).unwrap();
+            let names = Vec::new();
+            let namespaces = Namespaces::Selected { selector, names };
+            Grant::suggested("", &["configmaps"], &["get"], namespaces)
+        };
+        let selectors = [
+            "{}",
+            "{ matchLabels: { x.dev/team: Shop, env: '1', empty: '' } }",
+            "{ matchLabels: { a: b }, matchExpressions: [{ key: on, operator: In, values: ['null', b] }, { key: c, operator: Exists }] }",
+        ];
+        let grants: Vec<Grant> = grants.into_iter().chain(selectors.map(selected)).collect();
+        assert_eq!(
+            grants[4].to_string(),
+            r#"{ apiGroups: [""], resources: [configmaps], verbs: [get], namespaceSelector: { matchLabels: { empty: "", env: "1", x.dev/team: "Shop" } } }"#
+        );
         assert_eq!(
             grants[2].to_string(),
             r#"{ apiGroups: [""], resources: [configmaps], verbs: [create, patch], namespaces: all }"#

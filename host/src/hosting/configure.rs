@@ -1,6 +1,7 @@
 //! The configuration of a plugin that is in ConfigMaps and Secrets: `spec.configFrom`.
 //!
 //! - They are watched, and read when something has changed. Only the names and keys are ever told, and what is wrong.
+//! - The namespaces that its grants select belong to it too: see [`super::selected`].
 //! - An entry goes before those that come before it, and `spec.config` goes before all, as `env` before `envFrom`.
 
 use std::sync::Arc;
@@ -15,44 +16,48 @@ use windlass_yaml as yaml;
 use super::Host;
 use super::plugin::news;
 use super::refusal::{ConfigProblem, Refusal, RefusalReason};
+use super::selected::SelectedNamespaces;
 use crate::api::{ApiError, RefusedBy, Resource, ServiceAccount};
 use crate::informer::{InformerKey, Subscription, bell};
 use crate::manifest::{ConfigSource, PluginConfig, PluginDocument};
 use crate::object::Fields;
 use crate::source::Candidate;
 
-/// The objects with the configuration of one plugin, which are watched.
+/// The objects with the configuration of one plugin, and the namespaces that it selects, which are watched.
 #[derive(Default)]
 pub(super) struct Configs {
     home: String,
     sources: Vec<ConfigSource>,
     news: Vec<watch::Receiver<()>>,
     _subscriptions: Vec<Subscription>,
+    namespaces: SelectedNamespaces,
 }
 
 impl Configs {
     /// Waits until one of them has changed.
     pub(super) async fn news(&mut self) {
-        if self.news.is_empty() {
+        let all = self.news.iter_mut().chain(self.namespaces.news());
+        let any: Vec<_> = all.map(|it| Box::pin(news(it))).collect();
+        if any.is_empty() {
             return std::future::pending().await;
         }
-        let any = self.news.iter_mut().map(|it| Box::pin(news(it)));
         futures::future::select_all(any).await;
     }
 }
 
 impl Host {
-    /// `asked`, with the configuration that is in ConfigMaps and Secrets now.
+    /// `asked`, with the configuration that is in ConfigMaps and Secrets now, and the namespaces that its grants select.
     ///
     /// # Errors
-    /// One is absent, cannot be read, or holds something else.
+    /// One is absent, cannot be read, or holds something else; or the namespaces are not known.
     pub(super) async fn configured(
         &self,
         configs: &mut Configs,
         asked: Arc<Candidate>,
     ) -> Result<Arc<Candidate>, Refusal> {
+        self.watch_configs(configs, &asked.document);
+        let asked = Box::pin(self.with_namespaces(&mut configs.namespaces, asked)).await?;
         let document = &asked.document;
-        self.watch_configs(configs, document);
         if document.config_from.is_empty() {
             return Ok(asked);
         }
@@ -159,12 +164,10 @@ impl Host {
             informers.subscribe(watched, Fields::default(), handler, &account)
         };
         let subscriptions = document.config_from.iter().map(subscribe).collect();
-        *configs = Configs {
-            home: home.to_owned(),
-            sources: document.config_from.clone(),
-            news: heard,
-            _subscriptions: subscriptions,
-        };
+        configs.home = home.to_owned();
+        configs.sources = document.config_from.clone();
+        configs._subscriptions = subscriptions;
+        configs.news = heard;
     }
 }
 

@@ -67,9 +67,10 @@ impl Host {
     /// A host would refuse it.
     pub async fn admit(
         &self,
-        candidate: Candidate,
+        mut candidate: Candidate,
         bytes: &[u8],
     ) -> anyhow::Result<AdmittedVersion> {
+        candidate.document = self.in_selected_namespaces(&candidate.document).await?;
         let version = self.admit_component(Arc::new(candidate), bytes).await;
         match version {
             Ok(version) => Ok(AdmittedVersion(version)),

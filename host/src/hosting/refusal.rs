@@ -5,6 +5,7 @@
 
 mod fetch_problem;
 mod rolled_back;
+mod selection_problem;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use crate::plugin::compiler::CompileError;
 use crate::plugin::{CallError, LoadError};
 pub(super) use fetch_problem::FetchProblem;
 pub(super) use rolled_back::RolledBack;
+pub(super) use selection_problem::SelectionProblem;
 
 /// When a component is read again that changed while it was.
 const SOON: Duration = Duration::from_secs(1);
@@ -57,6 +59,12 @@ pub(super) enum RefusalReason {
     /// Its configuration, which is not in the document, cannot be had.
     #[error("{at} {problem}")]
     NotConfigured { at: String, problem: ConfigProblem },
+    /// It is not known which namespaces its grants select.
+    #[error("{at}: {problem}")]
+    NotSelected {
+        at: String,
+        problem: SelectionProblem,
+    },
     /// The component is not the one that was asked for any more.
     #[error("{0} has changed since it was looked at")]
     ChangedWhileRead(String),
@@ -187,6 +195,7 @@ impl RefusalReason {
                 error, was_short, ..
             } => after_load(error, *was_short),
             Self::NotConfigured { .. }
+            | Self::NotSelected { .. }
             | Self::Unanswered { .. }
             | Self::LeavesFinalizers(_)
             | Self::Untested { .. } => Retry::After(AGAIN),
@@ -206,6 +215,7 @@ impl RefusalReason {
             | Self::NotFetched { .. }
             | Self::NotKept { .. }
             | Self::NotConfigured { .. }
+            | Self::NotSelected { .. }
             | Self::ChangedWhileRead(_)
             | Self::NotLoaded { .. }
             | Self::NotGranted(_)
@@ -228,6 +238,7 @@ impl RefusalReason {
             Self::ChangedWhileRead(_) => (LoadStep::Fetch, "SourceChanged"),
             Self::NotFetched { problem, .. } => (LoadStep::Fetch, problem.reason()),
             Self::NotConfigured { problem, .. } => (LoadStep::Fetch, problem.reason()),
+            Self::NotSelected { problem, .. } => (LoadStep::Grant, problem.reason()),
             Self::NotLoaded { error, .. } => (LoadStep::Compile, load_reason(error)),
             Self::KilledCompiler { .. } => (LoadStep::Compile, "CompilerKilled"),
             Self::NotGranted(_) => (LoadStep::Grant, "GrantMissing"),

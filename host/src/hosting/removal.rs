@@ -312,6 +312,7 @@ impl Host {
         if kinds.is_empty() {
             return Ok(None);
         }
+        let document = &Box::pin(self.in_selected_namespaces(document)).await?;
         let mut resources: Vec<Resource> = Vec::new();
         for ReconciledKind { api_version, kind } in kinds {
             if kind == "*" {

@@ -71,7 +71,13 @@ fn structural(value: &mut Value) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(structural),
         Value::Object(fields) => {
-            fields.remove("additionalProperties");
+            // The values of a map have a schema.
+            if !fields
+                .get("additionalProperties")
+                .is_some_and(Value::is_object)
+            {
+                fields.remove("additionalProperties");
+            }
             fields.remove("format");
             fields.remove("title");
             // What is absent and what is null are the same in a document; the API server drops a null.

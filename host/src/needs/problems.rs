@@ -118,7 +118,8 @@ fn of_primary(
     let verbs = watch.verbs();
     let name = name(group, plural);
     let scope = grants.watch_scope(group, plural, None);
-    let what = if scope.is_empty() {
+    let by_selector = grants.watched_by_selector(group, plural);
+    let what = if scope.is_empty() && by_selector.is_none() {
         format!(
             "no grant says where it may watch its primary kind: grant watch on {name} with `namespaces: all` or a list of names"
         )
@@ -133,11 +134,13 @@ fn of_primary(
         let open = open.join(" ");
         format!("its primary kind needs a grant too: add {open} on {name} to grants")
     };
-    let namespaces = match scope {
-        Scope::Namespaces(names) if !names.is_empty() && primary.namespaced != Some(false) => {
+    let is_cluster_scoped = primary.namespaced == Some(false);
+    let namespaces = match (scope, by_selector) {
+        (Scope::Namespaces(_), Some(by_selector)) if !is_cluster_scoped => by_selector.clone(),
+        (Scope::Namespaces(names), _) if !names.is_empty() && !is_cluster_scoped => {
             Namespaces::Only(names)
         }
-        Scope::Namespaces(_) | Scope::All => Namespaces::All,
+        (Scope::Namespaces(_) | Scope::All, _) => Namespaces::All,
     };
     Some(GrantProblem {
         grant: None,
@@ -203,7 +206,7 @@ fn void(
         match grant.namespaces {
             Namespaces::All => false,
             Namespaces::SameAsPrimary => !have_namespaces || is_cluster_scoped(group, plural),
-            Namespaces::Only(_) => is_cluster_scoped(group, plural),
+            Namespaces::Only(_) | Namespaces::Selected { .. } => is_cluster_scoped(group, plural),
         }
     };
     let working = working(grants, &is_void);
@@ -345,9 +348,11 @@ fn children(
 fn is_creatable_at_home(grants: &Grants, (group, resource): (&str, &str), watched: &Scope) -> bool {
     let is_home = |grant: &Grant| match (&grant.namespaces, watched) {
         (Namespaces::All | Namespaces::SameAsPrimary, _) => true,
+        // It may select any of them, sooner or later.
+        (Namespaces::Selected { .. }, _) => true,
         (Namespaces::Only(_), Scope::All) => false,
         (Namespaces::Only(names), Scope::Namespaces(home)) => {
-            home.iter().any(|name| names.contains(name))
+            home.is_empty() || home.iter().any(|name| names.contains(name))
         }
     };
     let mut same = grants

@@ -60,6 +60,9 @@ impl CoverageQuery<'_> {
             return Namespaces::All;
         }
         // A primary kind has a place of its own: where it is watched, or everywhere if that is nowhere yet.
+        if let Some(by_selector) = grants.watched_by_selector(own.group, own.plural) {
+            return by_selector.clone();
+        }
         match grants.watch_scope(own.group, own.plural, None) {
             Scope::Namespaces(names) if !names.is_empty() => Namespaces::Only(names),
             Scope::Namespaces(_) | Scope::All => Namespaces::All,

@@ -73,15 +73,15 @@ enum RbacObject {
 pub(super) fn roles(
     (plugin, file): (&str, &str),
     rules: Rules,
-    powers: &BTreeMap<RoleScope, Vec<String>>,
+    remarks: &BTreeMap<RoleScope, Vec<String>>,
     roles_for: RolesFor<'_>,
 ) -> Vec<Printed> {
     let account = roles_for.subject();
     let mut printed = Vec::new();
     for (place, rules) in rules {
-        let powers = powers.get(&place).into_iter().flatten();
-        let power = |power: &String| format!("\nPowerful: {}.", clean(power, 1 << 10));
-        let powers: String = powers.map(power).collect();
+        let remarks = remarks.get(&place).into_iter().flatten();
+        let line = |remark: &String| format!("\n{}", clean(remark, 1 << 10));
+        let remarks: String = remarks.map(line).collect();
         let (scope, namespace) = match place {
             RoleScope::Everywhere => ("in all namespaces".to_owned(), None),
             RoleScope::Namespace(name) => {
@@ -91,7 +91,7 @@ pub(super) fn roles(
         let metadata = metadata(plugin, namespace, account);
         let [role, binding] = pair(metadata, rules, account);
         let comments = [
-            roles_for.comment(plugin, file, &scope) + &powers,
+            roles_for.comment(plugin, file, &scope) + &remarks,
             format!("Gives it to {account}."),
         ];
         for (comment, object) in comments.into_iter().zip([role, binding]) {
@@ -219,10 +219,11 @@ mod tests {
             ..PolicyRule::default()
         };
         let account = ServiceAccount::new("windlass-system", "windlass").unwrap();
-        let powers = BTreeMap::from([(place.clone(), vec!["pods: they run".to_owned()])]);
+        let remarks =
+            BTreeMap::from([(place.clone(), vec!["Powerful: pods: they run.".to_owned()])]);
         let rules = BTreeMap::from([(place, vec![rule])]);
         let of = ("greeter", "plugins/greeter.yaml");
-        roles(of, rules, &powers, RolesFor::Host(&account))
+        roles(of, rules, &remarks, RolesFor::Host(&account))
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! - Events about what the plugin may see;
 //! - `get` on the definitions that the plugin carries, if the document does not ignore them; `patch` on these, and `create`,
 //!   if the host installs them;
+//! - `list` and `watch` on namespaces, if a grant selects some by their labels;
 //! - `update` on the primary's `finalizers`, if children are made: admission may ask it of anyone who
 //!   writes an owner reference that blocks the owner's deletion.
 //!
@@ -31,6 +32,9 @@ use super::primary::GrantedPrimary;
 use crate::definitions::{Carried, GROUP, PLURAL};
 use crate::grants::{BIND, Grant, Grants, Namespaces, Scope, VERBS};
 use crate::manifest::DefinitionPolicy;
+
+/// What is said where a grant selects namespaces.
+const SELECTS: &str = "RBAC has no label selectors: a grant with namespaceSelector is given in all namespaces here, and the host holds the plugin to those that are selected.";
 
 /// Where rules hold: a ClusterRole, or a Role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +82,10 @@ fn add_host(places: &mut Rules, needs: &PluginNeeds<'_>) {
         // The Events of what has no namespace are in this one.
         let events = RoleScope::Namespace("default".into());
         places.entry(events).or_default().extend(of_events());
+    }
+    if !needs.grants.namespace_selectors().is_empty() {
+        let held = places.entry(RoleScope::Everywhere).or_default();
+        held.push(rule(&[""], &["namespaces"], &[], &["list", "watch"]));
     }
     if needs.http.allow.iter().any(|allowed| allowed.allow_private) {
         add_servers(places);
@@ -275,31 +283,36 @@ fn of_scope(scope: &Scope) -> Vec<RoleScope> {
 
 fn of_namespaces(namespaces: &Namespaces, primary: &Scope) -> Vec<RoleScope> {
     match namespaces {
-        Namespaces::All => vec![RoleScope::Everywhere],
+        // RBAC has no selectors: the host holds the plugin to the namespaces that are selected.
+        Namespaces::All | Namespaces::Selected { .. } => vec![RoleScope::Everywhere],
         Namespaces::SameAsPrimary => of_scope(primary),
         Namespaces::Only(names) => names.iter().cloned().map(RoleScope::Namespace).collect(),
     }
 }
 
-/// Why the rules of each place are powerful, for the person who applies them.
-pub(super) fn powers(
+/// What the person who applies the rules of each place should know of them: why they are powerful, and wider than the grants.
+pub(super) fn remarks(
     grants: &Grants,
     primaries: &[GrantedPrimary],
 ) -> BTreeMap<RoleScope, Vec<String>> {
     let scope = scope(primaries);
-    let mut powers: BTreeMap<RoleScope, Vec<String>> = BTreeMap::new();
+    let mut remarks: BTreeMap<RoleScope, Vec<String>> = BTreeMap::new();
     for grant in grants.iter() {
-        let reasons: Vec<String> = grant.powers().iter().map(ToString::to_string).collect();
+        let powers = grant.powers().into_iter();
+        let mut said: Vec<String> = powers.map(|it| format!("Powerful: {it}.")).collect();
+        if let Namespaces::Selected { .. } = grant.namespaces {
+            said.push(SELECTS.to_owned());
+        }
         for place in of_namespaces(&grant.namespaces, &scope) {
-            let held = powers.entry(place).or_default();
-            for reason in &reasons {
-                if !held.contains(reason) {
-                    held.push(reason.clone());
+            let held = remarks.entry(place).or_default();
+            for remark in &said {
+                if !held.contains(remark) {
+                    held.push(remark.clone());
                 }
             }
         }
     }
-    powers
+    remarks
 }
 
 /// Leaves out what another rule of the same place covers, or one that holds everywhere.

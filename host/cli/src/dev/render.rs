@@ -28,6 +28,7 @@ use windlass_host::error::Chain;
 use windlass_host::flags::ObjectFormat;
 use windlass_host::hosting::{DryRun, Host, Quarantine, Returned, UnservedPrimary};
 use windlass_host::lease::Times;
+use windlass_host::manifest::PluginDocument;
 use windlass_host::object::{Object, ObjectRef, Page};
 use windlass_host::plugin::cluster::CapturedWrite;
 use windlass_host::plugin::{
@@ -249,6 +250,7 @@ async fn call_all(
     let plugin = loading.await?;
     let mut calls = Vec::new();
     let description = &plugin.description;
+    let document = &Box::pin(host.in_selected_namespaces(document)).await?;
     let primaries = host.served_primaries(description, &document.grants).await;
     let primaries = primaries.map_err(|problem| match problem {
         UnservedPrimary::Absent(_) => {
@@ -270,7 +272,7 @@ async fn call_all(
                 resource.clone(),
             );
             let of = (&resource, &object);
-            calls.push(call(&plugin, version, host, watch_spec, of, function).await);
+            calls.push(call((&plugin, document), host, watch_spec, of, function).await);
         }
     }
     if calls.is_empty() {
@@ -281,15 +283,13 @@ async fn call_all(
 }
 
 async fn call(
-    plugin: &Plugin,
-    version: &Version,
+    (plugin, document): (&Plugin, &PluginDocument),
     host: &Host,
     watch_spec: WatchSpec,
     of: (&Resource, &Object),
     function: Function,
 ) -> Rendered {
     let view = View::unwatched(watch_spec);
-    let document = &version.candidate.document;
     let dry_run = host.dry_run((plugin, document), view, of, function);
     let DryRun {
         primary,

@@ -16,6 +16,13 @@ fn not_loaded(error: LoadError) -> RefusalReason {
     }
 }
 
+fn not_selected(problem: SelectionProblem) -> RefusalReason {
+    RefusalReason::NotSelected {
+        at: "a.yaml".into(),
+        problem,
+    }
+}
+
 fn compile(error: CompileError) -> RefusalReason {
     not_loaded(LoadError::Compile(error))
 }
@@ -87,6 +94,11 @@ fn each_reason_says_when_the_version_is_tried_again() {
         (compile(CompileError::Died(text())), after(300), false),
         (compile(CompileError::Failed(text())), after(30), false),
         (RefusalReason::NotGranted(text()), NEVER, false),
+        (
+            not_selected(SelectionProblem::Forbidden(text())),
+            after(30),
+            false,
+        ),
         (unanswered, after(30), false),
         (RefusalReason::LeavesFinalizers(text()), after(30), false),
         (untested, after(30), false),
@@ -185,5 +197,24 @@ fn a_kept_version_without_its_configuration_holds_back_no_other_unless_nobody_kn
         let at = "spec.configFrom[0]".to_owned();
         let refusal = Refusal::from(RefusalReason::NotConfigured { at, problem });
         assert_eq!(refusal.lacks_configuration(), want, "{}", refusal.reason);
+    }
+}
+
+#[test]
+fn a_plugin_whose_namespaces_are_not_known_is_held_back() {
+    let problems = [
+        (
+            SelectionProblem::Forbidden(String::new()),
+            "NamespacesForbidden",
+        ),
+        (
+            SelectionProblem::Unanswered(String::new()),
+            "NamespacesUnavailable",
+        ),
+    ];
+    for (problem, reason) in problems {
+        let refusal = Refusal::from(not_selected(problem));
+        assert_eq!(refusal.reason(), reason);
+        assert!(!refusal.lacks_configuration(), "{reason}");
     }
 }

@@ -1,6 +1,7 @@
 //! Each row: grants, where the primary is watched, and the rules that come of it.
 
 mod account;
+mod selected;
 
 use super::*;
 
@@ -180,14 +181,17 @@ fn whoever_applies_roles_reads_why_they_are_powerful() {
         scope: only(&["a"]),
     };
     let grants = grants.into_iter().map(Grant::acknowledged);
-    let powers = powers(&Grants::new(grants.collect()).unwrap(), &[primary]);
-    let of = |name: &str| powers[&RoleScope::Namespace(name.into())].clone();
+    let remarks = remarks(&Grants::new(grants.collect()).unwrap(), &[primary]);
+    let of = |name: &str| remarks[&RoleScope::Namespace(name.into())].clone();
     assert_eq!(of("a").len(), 1);
     assert!(
-        of("a")[0].starts_with("deployments: a pod runs"),
-        "{powers:?}"
+        of("a")[0].starts_with("Powerful: deployments: a pod runs"),
+        "{remarks:?}"
     );
-    assert_eq!(of("b"), ["secrets: it holds passwords, keys and tokens"]);
+    assert_eq!(
+        of("b"),
+        ["Powerful: secrets: it holds passwords, keys and tokens."]
+    );
     assert_eq!(of("c"), [""; 0]);
 }
 
