@@ -264,7 +264,9 @@ impl Admissions<'_> {
                 let current = &mut self.current;
                 replace(current, version.clone(), self.accept, keep, stops).await;
             }
-            (_, Outcome::Refused(refusal)) => return Some(self.refuse(candidate, refusal)),
+            (_, Outcome::Refused(refusal)) => {
+                return Some(self.refuse(candidate.as_ref(), refusal));
+            }
             (_, Outcome::Paused) => {
                 self.pause(candidate);
                 return None;
@@ -305,10 +307,10 @@ impl Admissions<'_> {
     }
 
     /// Tells people why `candidate` does not run, once.
-    fn refuse(&mut self, candidate: Option<Arc<Candidate>>, refusal: Refusal) -> Refusal {
-        let news = (candidate.clone(), refusal.why.clone());
+    fn refuse(&mut self, candidate: Option<&Arc<Candidate>>, refusal: Refusal) -> Refusal {
+        let news = (candidate.cloned(), refusal.why.clone());
         if self.said.is_new(news) {
-            let refused = (candidate.as_ref(), &refusal);
+            let refused = (candidate, &refusal);
             self.host
                 .tell_refusal(self.name, refused, self.current.as_deref());
         }

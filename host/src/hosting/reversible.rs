@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn a_finalizer_is_put_only_where_the_version_before_looks() {
         use Finalizes::{Always, Never};
-        let rows: [(&[(&str, Finalizes)], &[(&str, Finalizes)], bool); 4] = [
+        type Kinds = &'static [(&'static str, Finalizes)];
+        let rows: [(Kinds, Kinds, bool); 4] = [
             (&[("X", Never)], &[("X", Always)], true),
             (&[("X", Always)], &[("X", Always), ("Y", Never)], true),
             (&[("X", Always)], &[("X", Always), ("Y", Always)], false),

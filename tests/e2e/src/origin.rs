@@ -40,7 +40,7 @@ impl Origin {
 /// itself gets what it asks for.
 ///
 /// # Errors
-/// The cluster does not take the objects, or what stands in the command line is no host with a folder.
+/// The cluster does not take the objects, or what stands in the command line is not a host with a folder.
 pub(crate) fn arguments(host: &Command) -> Result<(Vec<OsString>, Option<Arc<Mirror>>)> {
     let mut arguments: Vec<OsString> = host.get_args().map(OsStr::to_owned).collect();
     let takes_objects = arguments.iter().any(|it| it == "--plugin-objects");

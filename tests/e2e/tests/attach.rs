@@ -51,17 +51,22 @@ fn attach(scene: &Scene, project: &TempDir, more: &[&str]) -> Result<Dev> {
     Dev::start(project.path(), &arguments)
 }
 
-/// The versions of all objects of the plugin, and of all Leases but for the sessions of hosts.
+/// The versions of all objects of the plugin, and of all Leases but for the sessions of hosts. What others write of a
+/// Deployment is its status, which leaves its generation as it was; the host writes Events late.
 async fn versions(cluster: &Cluster) -> Result<BTreeMap<String, String>> {
     let mut all = BTreeMap::new();
-    for kind in ["Greeting", "ConfigMap", "Deployment", "Event", "Lease"] {
+    for kind in ["Greeting", "ConfigMap", "Deployment", "Lease"] {
         let api = cluster.api(kind, &cluster.namespace)?;
         for object in api.list(&ListParams::default()).await?.items {
             let name = object.metadata.name.unwrap_or_default();
             let version = object.metadata.resource_version.unwrap_or_default();
             let is_session = name.starts_with("windlass-session");
             // That there is another session would show.
-            let version = if is_session { String::new() } else { version };
+            let version = match kind {
+                _ if is_session => String::new(),
+                "Deployment" => format!("{:?}", object.metadata.generation),
+                _ => version,
+            };
             all.insert(format!("{kind} {name}"), version);
         }
     }
@@ -104,6 +109,7 @@ async fn a_build_that_is_attached_observes_beside_the_host() -> Result<()> {
     let (scene, project) = scene("attach").await?;
     let cluster = &scene.cluster;
     until_image(&scene, THEIRS).await?;
+    cluster.until_ready("ada").await?;
     let before = versions(cluster).await?;
     let dev = attach(&scene, &project, &[])?;
     let pass = dev.writes(OURS).await?;

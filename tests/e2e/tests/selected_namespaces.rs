@@ -1,5 +1,4 @@
 //! Grants by the labels of namespaces: a plugin touches what is in the selected ones, and nothing else.
-#![expect(clippy::indexing_slicing, reason = "JSON that is not there is null")]
 
 use anyhow::{Context, Result, ensure};
 use kube::api::{Api, Patch, PatchParams};
