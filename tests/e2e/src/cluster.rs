@@ -10,7 +10,7 @@ use windlass_controlplane::{ControlPlane, eventually};
 use crate::server::Server;
 use crate::{DEADLINE, workspace};
 
-/// The control plane of this test binary; of this test alone where [`Server`] says so.
+/// The control plane of this test binary; of this test alone where plugins are objects on the embedded server.
 ///
 /// # Errors
 /// It did not start.
