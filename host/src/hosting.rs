@@ -28,6 +28,7 @@ mod primaries;
 mod quarantine;
 mod refusal;
 mod removal;
+mod reversible;
 mod rollback;
 mod rollout;
 mod roster;

@@ -166,16 +166,31 @@ pub fn parse(origin: &Origin, text: &str) -> Result<Vec<PluginDocument>, Manifes
 /// # Errors
 /// What is wrong with it.
 pub fn of_object(object: &Value) -> Result<(PluginDocument, String), ManifestError> {
+    let name = object.pointer("/metadata/name").and_then(Value::as_str);
+    let origin = Origin::Object(name.unwrap_or_default().to_owned());
+    let text = text_of_object(object);
+    // JSON is YAML.
+    let document = parse(&origin, &text)?.pop();
+    let document = document.ok_or_else(|| ManifestError(format!("{origin}: is empty")))?;
+    let is_paused = annotation(object, PAUSED).is_some_and(|value| value == "true");
+    Ok((
+        PluginDocument {
+            is_paused,
+            ..document
+        },
+        text,
+    ))
+}
+
+fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
+    object.pointer("/metadata/annotations")?.get(name)
+}
+
+/// The document in a Plugin object, as text: what says which version is asked for, and nothing else.
+pub fn text_of_object(object: &Value) -> String {
     let field = |pointer: &str| object.pointer(pointer).cloned().unwrap_or_default();
     let name = field("/metadata/name");
-    let origin = Origin::Object(name.as_str().unwrap_or_default().to_owned());
-    let annotation = |name: &str| {
-        let annotations = object.pointer("/metadata/annotations");
-        annotations
-            .and_then(|annotations| annotations.get(name))
-            .cloned()
-    };
-    let metadata = match annotation(ROLLBACK_TO) {
+    let metadata = match annotation(object, ROLLBACK_TO) {
         Some(digest) => json!({ "name": name, "annotations": { ROLLBACK_TO: digest } }),
         None => json!({ "name": name }),
     };
@@ -185,18 +200,7 @@ pub fn of_object(object: &Value) -> Result<(PluginDocument, String), ManifestErr
         "metadata": metadata,
         "spec": field("/spec"),
     });
-    // JSON is YAML.
-    let text = format!("{document:#}");
-    let document = parse(&origin, &text)?.pop();
-    let document = document.ok_or_else(|| ManifestError(format!("{origin}: is empty")))?;
-    let is_paused = annotation(PAUSED).is_some_and(|value| value == "true");
-    Ok((
-        PluginDocument {
-            is_paused,
-            ..document
-        },
-        text,
-    ))
+    format!("{document:#}")
 }
 
 /// What is wrong with a field.

@@ -5,12 +5,14 @@
 //! - Names, labels and buckets are controller-runtime's and client-go's, so that their dashboards work;
 //!   what is ours begins with `windlass_`.
 
+mod counts;
 mod custom_metrics;
 mod failure;
 mod families;
 mod history;
 mod pass_metrics;
 mod plugin_metrics;
+mod plugin_stage;
 mod process;
 mod smoke_test;
 mod stores;
@@ -31,10 +33,8 @@ pub use failure::FailureKind;
 pub use history::{Interval, STEP};
 pub(crate) use pass_metrics::PassMetrics;
 pub(crate) use plugin_metrics::Backlog;
-pub use plugin_metrics::{
-    LoadStep, NotRunning, PluginMetrics, PluginStage, QueueDepth, ReconciledKind, RunningVersion,
-};
-
+pub use plugin_metrics::{PluginMetrics, QueueDepth};
+pub use plugin_stage::{LoadStep, NotRunning, PluginStage, ReconciledKind, RunningVersion};
 pub use smoke_test::SmokeTestReport;
 
 use crate::api::Requests;

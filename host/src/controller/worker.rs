@@ -202,26 +202,27 @@ impl Worker {
     pub(super) async fn run(&self) {
         while let Some((taken, version)) = self.queue.take_with(|| self.version()).await {
             // Handed back also when the pass panics: the key is not lost with it.
-            let _done = HandBack {
+            let mut done = HandBack {
                 queue: &self.queue,
                 taken: &taken,
+                is_counted: false,
             };
             // In a box: a plugin has many workers that wait.
-            Box::pin(self.turn(&taken, &version)).await;
+            done.is_counted = Box::pin(self.turn(&taken, &version)).await;
         }
     }
 
-    /// Makes a pass over the key that was taken, and does what follows from it.
-    async fn turn(&self, taken: &WorkItem, version: &PassVersion) {
+    /// Makes a pass over the key that was taken, and does what follows from it; answers whether it says something of the
+    /// version.
+    async fn turn(&self, taken: &WorkItem, version: &PassVersion) -> bool {
         let QueueKey { kind, key } = &taken.key;
         let Some(reconciler) = self.reconcilers.get(usize::from(*kind)) else {
-            return;
+            return false;
         };
         reconciler.catch_up(key).await;
         let Some(object) = reconciler.find(&version.plugin, key) else {
             self.forget(reconciler, &taken.key); // deleted since it was queued
-            self.queue.says_nothing(taken);
-            return;
+            return false;
         };
         let edition = Revision::of(&object.metadata);
         let attempt = self.backoff.lock().attempt(&taken.key, edition);
@@ -250,7 +251,7 @@ impl Worker {
             attempt,
             began,
             took,
-        });
+        })
     }
 
     /// Forgets an object that is there no more.
@@ -266,8 +267,9 @@ impl Worker {
         self.count_failing();
     }
 
-    /// Queues the key again as the pass asks for, and reports and records the pass.
-    fn finish(&self, run: &PassRun<'_>) {
+    /// Queues the key again as the pass asks for, and reports and records the pass; answers whether it says something of
+    /// the version.
+    fn finish(&self, run: &PassRun<'_>) -> bool {
         let (key, pass, primary) = (&run.taken.key, &run.pass, &run.primary);
         let cluster = run.reconciler.cluster();
         let journal = cluster.view.ends(&key.key);
@@ -305,12 +307,13 @@ impl Worker {
         let last = error.and_then(|_| self.records.last_failure(&record.primary));
         report::pass(cluster, primary, pass, &record, last.as_deref());
         // From now on another version may take its place.
-        match tally::failed(pass) {
-            Some(failed) => run.version.tally.ended(failed, record.error.as_deref()),
-            None => self.queue.says_nothing(run.taken),
+        let failed = tally::failed(pass);
+        if let Some(failed) = failed {
+            run.version.tally.ended(failed, record.error.as_deref());
         }
         self.records.push(record);
         self.count_failing();
+        failed.is_some()
     }
 
     /// Counts the objects that are paused.
@@ -415,10 +418,15 @@ impl Worker {
 struct HandBack<'a> {
     queue: &'a WorkQueue,
     taken: &'a WorkItem,
+    /// Whether the pass says something of the version that made it.
+    is_counted: bool,
 }
 
 impl Drop for HandBack<'_> {
     fn drop(&mut self) {
         self.queue.done(self.taken);
+        if !self.is_counted {
+            self.queue.says_nothing(self.taken);
+        }
     }
 }

@@ -88,7 +88,7 @@ impl Host {
             accept,
             trials,
             current: None,
-            stopped: Stopped::new(),
+            stopped: self.rolled_back_before(name).into_iter().collect(),
             said: LogOnce::default(),
             quarantine: self.quarantine.news(),
             fetcher: Fetcher::default(),
@@ -121,11 +121,17 @@ impl Host {
         }
     }
 
-    /// Tells people why a version does not run while `current` does, or none.
-    fn tell_refusal(&self, name: &str, refusal: &Refusal, current: Option<&Version>) {
+    /// Tells people why the version that is asked for does not run while `current` does, or none.
+    fn tell_refusal(
+        &self,
+        name: &str,
+        (asked, refusal): (Option<&Arc<Candidate>>, &Refusal),
+        current: Option<&Version>,
+    ) {
         let meters = self.metrics.of(name);
         meters.refused.inc();
-        meters.refuses(Some(refusal.not_running()));
+        let document = asked.map(|asked| asked.text.clone());
+        meters.refuses(Some(refusal.not_running(document)));
         let why = &refusal.why;
         match current {
             Some(runs) => {
@@ -155,7 +161,8 @@ impl Admissions<'_> {
         self.trials.end();
         // It may have been refused beside what stops now.
         self.hopeless = None;
-        self.host.tell_refusal(self.name, &refusal, None);
+        self.host
+            .tell_refusal(self.name, (candidate, &refusal), None);
         self.said.set((candidate.cloned(), refusal.why.clone()));
         self.stopped.retain(|(it, _)| *it != version);
         self.stopped.push((version, refusal));
@@ -227,8 +234,10 @@ impl Admissions<'_> {
             () = self.trials.ends(&[Verdict::RollBack]) => return Outcome::Stopped,
         };
         match next {
-            // An order that came together with the answer is not for the candidate.
-            _ if current.is_some_and(|it| host.is_to_stop(it)) => Outcome::Stopped,
+            // An order or a verdict that came together with the answer is not for the candidate.
+            _ if current.is_some_and(|it| host.is_to_stop(it)) || self.trials.is_failed() => {
+                Outcome::Stopped
+            }
             Ok(Some(admitted)) => Outcome::Admitted(admitted),
             Ok(None) => Outcome::Unchanged,
             Err(refusal) => Outcome::Refused(refusal),
@@ -249,7 +258,7 @@ impl Admissions<'_> {
                 self.begin(version);
             }
             (AdmissionStep::RunThenKeep, Outcome::Admitted((version, bytes))) => {
-                let kept = self.put_on_trial(&version);
+                let kept = Box::pin(self.put_on_trial(&version)).await;
                 let keep = self.host.keep(&version.candidate, bytes, kept);
                 let stops = self.host.stops(Some(&version), &mut self.quarantine);
                 let current = &mut self.current;
@@ -297,10 +306,11 @@ impl Admissions<'_> {
 
     /// Tells people why `candidate` does not run, once.
     fn refuse(&mut self, candidate: Option<Arc<Candidate>>, refusal: Refusal) -> Refusal {
-        let news = (candidate, refusal.why.clone());
+        let news = (candidate.clone(), refusal.why.clone());
         if self.said.is_new(news) {
+            let refused = (candidate.as_ref(), &refusal);
             self.host
-                .tell_refusal(self.name, &refusal, self.current.as_deref());
+                .tell_refusal(self.name, refused, self.current.as_deref());
         }
         refusal
     }

@@ -6,8 +6,8 @@ use super::admissions::Admitted;
 use super::configure::Configs;
 use super::fetch::Fetched;
 use super::last_good::KeptError;
-use super::quarantine::Stopped;
-use super::refusal::{Refusal, RefusalReason};
+use super::quarantine::{Stopped, refusal_of};
+use super::refusal::{ROLLED_BACK, Refusal, RefusalReason};
 use super::rollout::{
     Admission, KeptVersion, NotResumed, Proposal, Resume, Runs, VersionCheck, admission, checks,
     not_resumed, resume,
@@ -52,8 +52,9 @@ impl Host {
     ) -> Result<Option<Admitted>, Refusal> {
         let candidate = fetched.as_ref().map(|fetched| &fetched.candidate);
         let refusal = candidate.and_then(|candidate| {
-            let stopped = stopped.iter().find(|(it, _)| it == candidate);
-            stopped.map(|(_, refusal)| refusal)
+            let refusal = refusal_of(stopped, candidate);
+            // Where nothing else runs there is nothing to lose.
+            refusal.filter(|it| current.is_some() || it.reason() != ROLLED_BACK)
         });
         let is_current = |asked: &Candidate| current.is_some_and(|it| *it.candidate == *asked);
         let proposal = match (candidate, refusal) {
@@ -178,7 +179,7 @@ impl Host {
         };
         if self.check_component(&digest(bytes)).is_err() {
             KeptVersion::Quarantined
-        } else if stopped.iter().any(|(it, _)| **it == *candidate) {
+        } else if stopped.iter().any(|(it, _)| it.is_same_version(candidate)) {
             KeptVersion::Stopped
         } else if asked == Some(candidate) {
             KeptVersion::Asked

@@ -111,13 +111,15 @@ impl Host {
             Some(account) => format!("service account {account} a Role in {namespace} with get"),
             None => format!("host a Role in {namespace} with get, list and watch"),
         };
-        let remedy = match error.refusal() {
-            Some(RefusedBy::Rights) => {
-                format!("; give the {who} for {plural}, and resourceNames: [{name}]")
+        let why = format!("cannot be read: {error}");
+        match error.refusal() {
+            Some(RefusedBy::Rights) => ConfigProblem::Forbidden(format!(
+                "{why}; give the {who} for {plural}, and resourceNames: [{name}]"
+            )),
+            Some(RefusedBy::Credentials | RefusedBy::Admission) | None => {
+                ConfigProblem::Unanswered(why)
             }
-            Some(RefusedBy::Credentials | RefusedBy::Admission) | None => String::new(),
-        };
-        ConfigProblem::Unanswered(format!("cannot be read: {error}{remedy}"))
+        }
     }
 
     /// Watches the objects that `document` names, and no others.

@@ -6,10 +6,13 @@
 //! DIR/plugins/greeter/last-good -> <document digest>-<component digest>
 //! DIR/plugins/greeter/previous -> the last one of another component, if there was one
 //! DIR/plugins/greeter/on-trial -> the one that took the place of the last good one, and is not known to be good
+//! DIR/plugins/greeter/rolled-back -> the last one that failed its trial, and why: the file rolled-back in it
 //! ```
 //! - A version is written beside the one before it; the link is what makes it the last good one. A
 //!   host killed at any moment leaves a whole version behind.
 //! - What does not have the digests that its name says is not run.
+
+mod rolled_back;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -29,7 +32,8 @@ const PREVIOUS: &str = "previous";
 const ON_TRIAL: &str = "on-trial";
 const DOCUMENT: &str = "plugin.yaml";
 const COMPONENT: &str = "component.wasm";
-const LINKS: [&str; 3] = [LINK, PREVIOUS, ON_TRIAL];
+const ROLLED_BACK: &str = "rolled-back";
+const LINKS: [&str; 4] = [LINK, PREVIOUS, ON_TRIAL, ROLLED_BACK];
 const FILE: &str = "file";
 const OBJECT: &str = "object";
 
@@ -289,6 +293,7 @@ fn make_last_good(plugin: &Path, name: &Path) -> io::Result<()> {
     }
     point(plugin, LINK, name)?;
     let _ = fs::remove_file(plugin.join(ON_TRIAL));
+    rolled_back::forget_of(plugin, name);
     tidy(plugin)
 }
 

@@ -20,9 +20,10 @@ use super::removal::Removals;
 use super::roster::Roster;
 use crate::api::{ApiError, Request};
 use crate::events::{Event, Regarding, Severity};
+use crate::manifest::text_of_object;
 use crate::metrics::{PluginMetrics, PluginStage};
 use crate::object::{Key, PAUSED};
-use crate::source::{PluginObjects, Wanted, plugins};
+use crate::source::{PluginObjects, Problem, Wanted, plugins};
 use crate::text::{LogOnce, clean};
 use conditions::{Situation, Told, status};
 
@@ -85,19 +86,28 @@ impl Host {
             // Before anything is looked at, so that nothing falls between.
             let moves = meters.values().map(|meters| meters.moves());
             let mut moves: Vec<watch::Receiver<()>> = moves.collect();
-            let problems: BTreeMap<String, String> = problems(&wanted.borrow());
+            let problems = problems(&wanted.borrow());
             let mut pause = None;
             for object in &held {
                 let name = name(object).unwrap_or_default();
                 let meters = meters.get(name);
                 let leads = meters.is_some_and(|it| it.leads.get() > 0);
+                // What was said of another document is not true of this one.
+                let text = text_of_object(object);
+                let is_asked = |document: &Option<Arc<str>>| document.as_deref() == Some(&*text);
+                let problem = problems
+                    .get(name)
+                    .filter(|problem| is_asked(&problem.document));
+                let refusal = meters.and_then(|it| it.not_running());
+                let running = meters.and_then(|it| it.about());
                 let situation = Situation {
-                    problem: problems.get(name).map(String::as_str),
+                    problem: problem.map(ToString::to_string),
                     stage: meters.map(|it| it.stage()).unwrap_or_default(),
-                    running: meters.and_then(|it| it.about()),
+                    is_asked: running.as_ref().is_some_and(|it| *it.document == *text),
+                    running,
                     last_good: meters.and_then(|it| it.last_good()),
                     smoke_test: meters.and_then(|it| it.smoke_test()),
-                    refusal: meters.and_then(|it| it.not_running()),
+                    refusal: refusal.filter(|it| is_asked(&it.document)),
                     paused: is_paused(object),
                     stays: removals.why(name),
                     holder: leads.then_some(self.session.identity()),
@@ -277,10 +287,10 @@ fn is_paused(object: &Value) -> bool {
 }
 
 /// What is wrong with documents in objects, by name.
-fn problems(wanted: &Wanted) -> BTreeMap<String, String> {
+fn problems(wanted: &Wanted) -> BTreeMap<String, Problem> {
     let problems = wanted.problems.iter();
     let of_objects = problems.filter(|it| it.origins.iter().all(|it| it.file().is_none()));
-    let named = of_objects.filter_map(|it| Some((it.plugin.clone()?, it.to_string())));
+    let named = of_objects.filter_map(|it| Some((it.plugin.clone()?, it.clone())));
     named.collect()
 }
 

@@ -39,6 +39,17 @@ pub struct Quarantine {
 /// The versions that ran and were stopped, and why; the newest last.
 pub(super) type Stopped = Vec<(Arc<Candidate>, Refusal)>;
 
+/// Why `candidate` was stopped, if it was. Another configuration of a version that was rolled back is another version; one
+/// that is suspected of harm stays so.
+pub(super) fn refusal_of<'a>(stopped: &'a Stopped, candidate: &Candidate) -> Option<&'a Refusal> {
+    let mut all = stopped.iter();
+    let found = all.find(|(it, refusal)| match refusal.is_quarantine() {
+        true => it.is_same_version(candidate),
+        false => **it == *candidate,
+    });
+    found.map(|(_, refusal)| refusal)
+}
+
 impl Quarantine {
     /// One that is guided by these `crashes`.
     pub fn of(crashes: Crashes) -> Self {
@@ -238,5 +249,34 @@ impl Host {
         let memory = memory_limit(Path::new("/")) >> 20;
         let (version, engine) = (env!("CARGO_PKG_VERSION"), engine.finish());
         format!("windlass {version}, engine {engine:016x}, {memory} MiB")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::{Origin, PluginConfig, parse};
+    use crate::source::Component;
+
+    #[test]
+    fn what_is_suspected_of_harm_stays_stopped_in_any_configuration() {
+        let text = "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: { name: p }\nspec: { source: { oci: r.example/p:v1 } }\n";
+        let document = parse(&Origin::Object("p".into()), text).unwrap().remove(0);
+        let component = Component::Known(crate::digest::digest(b"code"));
+        let plain = Candidate::listed(document, text.into(), component);
+        let config = |json| plain.with_config(PluginConfig::with_secrets(json, &[]));
+        let stopped_for = |reason: RefusalReason| vec![(Arc::new(config("{}")), reason.into())];
+        let stopped = stopped_for(RefusalReason::Stopped {
+            plugin: "p".into(),
+            why: "it holds too much".into(),
+        });
+        for other in [&plain, &config("{}"), &config(r#"{"a":1}"#)] {
+            assert!(refusal_of(&stopped, other).is_some(), "{other:?}");
+        }
+        let another = plain.with_digest(crate::digest::digest(b"other code"));
+        assert!(refusal_of(&stopped, &another).is_none());
+        let rolled_back = stopped_for(RefusalReason::RolledBackBefore("it fails".into()));
+        assert!(refusal_of(&rolled_back, &config("{}")).is_some());
+        assert!(refusal_of(&rolled_back, &config(r#"{"a":1}"#)).is_none());
     }
 }

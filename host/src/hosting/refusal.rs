@@ -6,6 +6,7 @@
 mod fetch_problem;
 mod rolled_back;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -94,6 +95,9 @@ pub(super) enum RefusalReason {
     /// It ran, and failed its trial.
     #[error("{0}")]
     RolledBack(RolledBack),
+    /// The same, before this host started: what was said of it then.
+    #[error("{0}")]
+    RolledBackBefore(String),
     /// Somebody stopped it at run time.
     #[error(
         "plugin {plugin} is quarantined: {why}; it runs again when another version or another document of it is there"
@@ -124,6 +128,9 @@ pub(super) enum ConfigProblem {
     /// It is something else.
     #[error("{0}")]
     Invalid(String),
+    /// Nobody may read it as who reads it.
+    #[error("{0}")]
+    Forbidden(String),
     /// The API server does not show it.
     #[error("{0}")]
     Unanswered(String),
@@ -135,6 +142,7 @@ impl ConfigProblem {
         match self {
             Self::Absent(_) => "ConfigNotFound",
             Self::Invalid(_) => "ConfigInvalid",
+            Self::Forbidden(_) => "ConfigForbidden",
             Self::Unanswered(_) => "ConfigUnavailable",
         }
     }
@@ -169,6 +177,7 @@ impl RefusalReason {
             | Self::NotKept { .. }
             | Self::NotGranted(_)
             | Self::RolledBack(_)
+            | Self::RolledBackBefore(_)
             | Self::Stopped { .. } => Retry::OnChange,
             Self::NotFetched {
                 is_pinned, problem, ..
@@ -204,6 +213,7 @@ impl RefusalReason {
             | Self::LeavesFinalizers(_)
             | Self::Untested { .. }
             | Self::RolledBack(_)
+            | Self::RolledBackBefore(_)
             | Self::FailsSmokeTest { .. } => false,
         }
     }
@@ -225,7 +235,7 @@ impl RefusalReason {
             Self::LeavesFinalizers(_) => (LoadStep::Test, "FinalizersLeft"),
             Self::Untested { .. } => (LoadStep::Test, "NotTested"),
             Self::FailsSmokeTest { .. } => (LoadStep::Test, "SmokeTestFailed"),
-            Self::RolledBack(_) => (LoadStep::Test, ROLLED_BACK),
+            Self::RolledBack(_) | Self::RolledBackBefore(_) => (LoadStep::Test, ROLLED_BACK),
             Self::Stopped { .. } => (LoadStep::Test, "Quarantined"),
             Self::CrashedHosts { .. } => (LoadStep::Test, "CrashLooping"),
         }
@@ -331,9 +341,13 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// Whether the configuration that the version names is not there, or is not one. The API server has said so.
+    /// Whether the configuration that the version names is not there, is not one, or may not be read. The API server has said
+    /// so.
     pub(super) fn lacks_configuration(&self) -> bool {
-        matches!(self.reason, "ConfigNotFound" | "ConfigInvalid")
+        matches!(
+            self.reason,
+            "ConfigNotFound" | "ConfigInvalid" | "ConfigForbidden"
+        )
     }
 }
 
@@ -351,6 +365,11 @@ impl From<RefusalReason> for Refusal {
 }
 
 impl Refusal {
+    /// Whether the version is suspected of harm.
+    pub(super) fn is_quarantine(&self) -> bool {
+        self.is_quarantine
+    }
+
     /// The reason that conditions show.
     pub(super) fn reason(&self) -> &'static str {
         self.reason
@@ -367,8 +386,9 @@ impl Refusal {
     }
 
     /// What people are told of it.
-    pub(super) fn not_running(&self) -> NotRunning {
+    pub(super) fn not_running(&self, document: Option<Arc<str>>) -> NotRunning {
         NotRunning {
+            document,
             step: self.step,
             reason: self.reason,
             why: self.why.clone(),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::plugin::news;
 use super::version::Version;
@@ -66,6 +67,8 @@ pub(super) struct OnTrial {
     pub(super) before: Arc<Version>,
     /// What was said of it last.
     pub(super) verdict: Verdict,
+    /// Since when it is asked for.
+    pub(super) since: Instant,
 }
 
 /// The version of one plugin that is on trial. Who admits versions and who runs them share it; clones are the same.
@@ -74,11 +77,12 @@ pub(super) struct Trials(Arc<watch::Sender<Option<OnTrial>>>);
 
 impl Trials {
     /// `version` is on trial as soon as it runs, in the place of `before`.
-    pub(super) fn begin(&self, version: Arc<Version>, before: Arc<Version>) {
+    pub(super) fn begin(&self, version: Arc<Version>, before: Arc<Version>, since: Instant) {
         self.0.send_replace(Some(OnTrial {
             version,
             before,
             verdict: Verdict::Waits,
+            since,
         }));
     }
 
@@ -102,6 +106,13 @@ impl Trials {
             }
             Some(_) | None => false,
         });
+    }
+
+    /// Whether the version on trial has failed it.
+    pub(super) fn is_failed(&self) -> bool {
+        let held = self.0.borrow();
+        held.as_ref()
+            .is_some_and(|held| held.verdict == Verdict::RollBack)
     }
 
     /// Ends the trial that is judged, if one is.

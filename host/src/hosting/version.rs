@@ -54,6 +54,7 @@ impl Version {
             kinds: reconciled(described),
             finalizes: finalizes(described),
             observes: self.candidate.document.mode == Mode::Observe,
+            document: self.candidate.text.clone(),
         }
     }
 

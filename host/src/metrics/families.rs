@@ -10,7 +10,8 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::failure::FailureKind;
 use super::pass_metrics::PassMetrics;
-use super::plugin_metrics::{PluginMetrics, PluginStage};
+use super::plugin_metrics::PluginMetrics;
+use super::plugin_stage::PluginStage;
 use crate::memory::Account;
 
 /// A family of series.

@@ -59,6 +59,18 @@ impl Candidate {
         config.unwrap_or_else(|| (&self.document.config).into())
     }
 
+    /// Whether both are the same document and the same component, however it is configured.
+    pub(crate) fn is_same_version(&self, other: &Self) -> bool {
+        let (one, another) = (&self.document, &other.document);
+        (&one.name, &one.origin, &self.text, &self.component)
+            == (
+                &another.name,
+                &another.origin,
+                &other.text,
+                &other.component,
+            )
+    }
+
     /// Reads the component.
     ///
     /// # Errors

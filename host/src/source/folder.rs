@@ -120,6 +120,7 @@ impl FolderReader {
                 Err(text) => problems.push(Problem {
                     origins: vec![Origin::File(file)],
                     plugin: None,
+                    document: None,
                     text,
                 }),
             }
@@ -175,6 +176,7 @@ fn declared_twice(name: &str, same: &[(PluginDocument, Arc<str>)]) -> Problem {
     let places = places.collect::<Vec<_>>().join(", ");
     Problem {
         plugin: Some(name.to_owned()),
+        document: None,
         origins,
         text: format!(
             "plugin {name} is declared more than once ({places}): none of them is taken; rename or remove all but one"

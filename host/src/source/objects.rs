@@ -189,6 +189,7 @@ fn wanted(objects: &[Value]) -> Wanted {
                 wanted.problems.push(Problem {
                     origins: vec![Origin::Object(name.clone())],
                     plugin: Some(name),
+                    document: Some(manifest::text_of_object(object).into()),
                     text: error.to_string(),
                 });
             }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use super::candidate::Candidate;
 use crate::manifest::Origin;
@@ -16,6 +17,8 @@ pub struct Problem {
     pub origins: Vec<Origin>,
     /// The plugin, where its name is known.
     pub plugin: Option<String>,
+    /// The text of the document, if it is one of an object.
+    pub document: Option<Arc<str>>,
     pub(super) text: String,
 }
 
@@ -120,6 +123,7 @@ impl Problem {
         let document = &candidate.document;
         Self {
             plugin: Some(document.name.clone()),
+            document: Some(candidate.text.clone()),
             origins: vec![document.origin.clone()],
             text: format!("{}: {why}", document.origin),
         }

@@ -29,6 +29,8 @@ pub(crate) struct Arena {
 pub(crate) struct Stage {
     /// Where it works.
     pub(crate) namespace: String,
+    /// Where Windlass keeps its Leases.
+    pub(crate) leases: String,
     /// Its processes; the floor has none.
     pub(crate) running: Vec<Running>,
     /// Windlass's config folder.
@@ -65,14 +67,41 @@ impl Arena {
         };
         let task = Task {
             words,
-            namespace: namespace.clone(),
+            namespace,
             leases: self.namespace().await?,
             config: config.path().to_owned(),
             plugins,
+            more: Vec::new(),
         };
+        self.started(contestant, task, config).await
+    }
+
+    /// Starts a host that takes the Plugin objects with the label `bench` and the namespace of its Leases as the value.
+    ///
+    /// # Errors
+    /// It did not start.
+    pub(crate) async fn host_of_objects(&self, contestant: Contestant) -> Result<Stage> {
+        let config = tempfile::tempdir()?;
+        let leases = self.namespace().await?;
+        let task = Task {
+            words: Vec::new(),
+            namespace: self.namespace().await?,
+            config: config.path().to_owned(),
+            plugins: 0,
+            more: vec![
+                "--plugin-objects".into(),
+                format!("--plugin-selector=bench={leases}").into(),
+            ],
+            leases,
+        };
+        self.started(contestant, task, config).await
+    }
+
+    async fn started(&self, contestant: Contestant, task: Task, config: TempDir) -> Result<Stage> {
         let running = contestant.start(self.ground.kubeconfig(), &task).await?;
         Ok(Stage {
-            namespace,
+            namespace: task.namespace,
+            leases: task.leases,
             running,
             config,
         })

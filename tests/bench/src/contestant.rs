@@ -60,6 +60,8 @@ pub(crate) struct Task {
     pub(crate) config: PathBuf,
     /// How many plugins are in it.
     pub(crate) plugins: usize,
+    /// More flags of Windlass.
+    pub(crate) more: Vec<OsString>,
 }
 
 impl Contestant {
@@ -214,7 +216,7 @@ impl Contestant {
 /// The arguments of Windlass.
 fn host(task: &Task) -> Vec<OsString> {
     let code = workspace().join("target/bench/code-cache");
-    vec![
+    let flags: [OsString; 11] = [
         "run".into(),
         "--config".into(),
         task.config.clone().into(),
@@ -227,7 +229,8 @@ fn host(task: &Task) -> Vec<OsString> {
         // As the peers, which send as fast as they can.
         "--kube-api-qps".into(),
         "100000".into(),
-    ]
+    ];
+    flags.into_iter().chain(task.more.clone()).collect()
 }
 
 fn setting(name: &str, value: &Path) -> OsString {

@@ -10,8 +10,8 @@ use crate::contestant::Contestant;
 use crate::ground::Ground;
 use crate::results::{Results, Round};
 use crate::{
-    Flags, Workload, built, calls, changes, family, greet, hold, objects, plugins, rerun, ring,
-    start, steps, swap,
+    Flags, Workload, built, calls, changes, family, greet, hold, idle, installed, objects, plugins,
+    rerun, ring, start, steps, swap,
 };
 
 /// A run, and what has come of it so far.
@@ -66,6 +66,19 @@ impl<'a> Course<'a> {
         if wants(&ring::WORKLOAD) {
             self.ring(arena).await?;
         }
+        if wants(&idle::WORKLOAD) {
+            arena.apply(&ring::kinds(flags.stations)).await?;
+            let size = self.ring_size();
+            let turn = async |contestant| idle::round(arena, contestant, size).await;
+            self.take_turns(&idle::WORKLOAD, &idle::CONTESTANTS, 1, turn)
+                .await;
+        }
+        if wants(&installed::WORKLOAD) {
+            let size = self.ring_size();
+            let turn = async |contestant| installed::round(arena, contestant, size).await;
+            self.take_turns(&installed::WORKLOAD, &installed::CONTESTANTS, 1, turn)
+                .await;
+        }
         if wants(&rerun::WORKLOAD) || wants(&hold::WORKLOAD) {
             let holds = wants(&hold::WORKLOAD);
             let filled = hold::fill(arena, flags.objects, holds).await?;
@@ -105,14 +118,18 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
+    fn ring_size(&self) -> ring::Size {
+        ring::Size {
+            stations: self.flags.stations,
+            turns: self.flags.laps,
+            rest: Duration::from_secs(self.flags.rest),
+        }
+    }
+
     async fn ring(&mut self, arena: &Arena) -> Result<()> {
         let flags = self.flags;
         arena.apply(&ring::kinds(flags.stations)).await?;
-        let size = ring::Size {
-            stations: flags.stations,
-            turns: flags.laps,
-            rest: Duration::from_secs(flags.rest),
-        };
+        let size = self.ring_size();
         // A hundred processes take long to start, and three rounds of twenty turns of a hundred hops say enough.
         let rounds = flags.rounds.min(3);
         for number in 0..rounds {

@@ -77,6 +77,14 @@ impl Ground {
         }
     }
 
+    /// The processes of its servers; none of an embedded one.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        match &self.servers {
+            Servers::Real(control_plane) => control_plane.process_ids(),
+            Servers::Embedded { .. } => Vec::new(),
+        }
+    }
+
     /// For an administrator.
     pub(crate) fn kubeconfig(&self) -> &Path {
         &self.kubeconfig

@@ -17,6 +17,8 @@ mod greet;
 mod greetings;
 mod ground;
 mod hold;
+mod idle;
+mod installed;
 mod kinds;
 mod objects;
 mod passes;
@@ -130,9 +132,11 @@ pub(crate) struct Curve {
     pub(crate) points: &'static [(f64, &'static str)],
 }
 
-const WORKLOADS: [Workload; 12] = [
+const WORKLOADS: [Workload; 14] = [
     greet::WORKLOAD,
     ring::WORKLOAD,
+    idle::WORKLOAD,
+    installed::WORKLOAD,
     hold::WORKLOAD,
     rerun::WORKLOAD,
     start::WORKLOAD,

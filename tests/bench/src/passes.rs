@@ -33,6 +33,10 @@ impl Line {
         Ok(time.context("a line without a time")?.parse()?)
     }
 
+    fn is_of(&self, plugin: &str) -> bool {
+        self.0.get("plugin").and_then(Value::as_str) == Some(plugin)
+    }
+
     fn is_swap(&self) -> bool {
         let message = self.0.get("message").and_then(Value::as_str);
         message.is_some_and(|message| message.starts_with("swapped"))
@@ -71,6 +75,26 @@ pub(crate) async fn after(
             }
         }
         Ok((seen == swaps && passes.len() >= count).then_some((swap, passes)))
+    })
+    .await
+    .with_context(|| running.last_words())
+}
+
+/// The first pass of `plugin`, once it has ended.
+///
+/// # Errors
+/// It does not come, or the host ended.
+pub(crate) async fn first_of(running: &mut Running, plugin: &str) -> Result<Line> {
+    eventually(PATIENCE, &format!("a pass of {plugin}"), async || {
+        running.check()?;
+        let log = running.log();
+        let lines = log
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        let mut passes = lines
+            .map(Line)
+            .filter(|line| line.is_pass() && line.is_of(plugin));
+        Ok(passes.next())
     })
     .await
     .with_context(|| running.last_words())

@@ -106,7 +106,7 @@ pub(crate) const RESTING: &[&str] = &[
 ];
 
 /// A ring with its controllers in their places.
-struct Seated {
+pub(crate) struct Seated {
     stage: Stage,
     ring: Ring,
     _floor: Option<JoinSet<Result<()>>>,
@@ -163,7 +163,10 @@ pub(crate) async fn rest(
 
 impl Seated {
     /// The controllers are there, and the ring has turned a few times: what is made once is made.
-    async fn new(arena: &Arena, contestant: Contestant, size: Size) -> Result<Self> {
+    ///
+    /// # Errors
+    /// They do not become ready.
+    pub(crate) async fn new(arena: &Arena, contestant: Contestant, size: Size) -> Result<Self> {
         let words = |first: usize, count: usize| {
             let numbers = [first, count].map(|number| number.to_string());
             [vec![WORKLOAD.name.to_owned()], numbers.to_vec()].concat()
@@ -197,7 +200,10 @@ impl Seated {
     }
 
     /// Fails if a process has ended.
-    fn check(&mut self) -> Result<()> {
+    ///
+    /// # Errors
+    /// One has.
+    pub(crate) fn check(&mut self) -> Result<()> {
         self.stage.running.iter_mut().try_for_each(Running::check)
     }
 }
@@ -344,9 +350,14 @@ pub(crate) fn lay_out(folder: &Path, namespace: &str, stations: usize) -> Result
             grant(own, "/status", &["patch"]),
             grant(next, "", &["create", "patch"]),
         ]);
-        plugin(folder, &format!("station-{own:04}"), &component, &grants)?;
+        plugin(folder, &plugin_name(own), &component, &grants)?;
     }
     Ok(stations)
+}
+
+/// The name of the plugin that is this station.
+pub(crate) fn plugin_name(number: usize) -> String {
+    format!("station-{number:04}")
 }
 
 /// A component with another word in the place of one that is in its data once.

@@ -118,7 +118,10 @@ impl Scene {
 }
 
 /// The component with a section that nobody reads.
-fn variant(number: u64) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// It is not built.
+pub(crate) fn variant(number: u64) -> Result<Vec<u8>> {
     let mut bytes = component("bench-greeter")?;
     let (name, content) = (b"variant", number.to_le_bytes());
     bytes.push(0);

@@ -11,9 +11,10 @@ use k8s_openapi::api::authorization::v1::{
 };
 use kube::api::PostParams;
 use serde_json::Value;
-use windlass_controlplane::{Identity, eventually};
+use windlass_controlplane::{ControlPlane, Identity, eventually};
 
 use crate::built::{host_binary, workspace};
+use crate::server::Server;
 use crate::{DEADLINE, control_plane};
 
 /// The namespace and the service account that `deploy/base` and `windlass rbac` name by themselves.
@@ -53,7 +54,7 @@ impl Account {
             objects.extend(documents(&text.replace(HOME, namespace))?);
         }
         on_a_thread(async || {
-            apply(&objects, namespace).await?;
+            apply(control_plane()?, &objects, namespace).await?;
             let identity = control_plane()?.service_account(namespace, NAME).await?;
             Ok(Self {
                 namespace: namespace.to_owned(),
@@ -83,7 +84,7 @@ impl Account {
     /// # Errors
     /// The control plane did not do its part.
     pub fn grant(&self, objects: &[Value]) -> Result<()> {
-        on_a_thread(async || apply(objects, &self.namespace).await)
+        on_a_thread(async || apply(control_plane()?, objects, &self.namespace).await)
     }
 
     /// Who it is, by a real token.
@@ -136,9 +137,16 @@ pub fn documents(text: &str) -> Result<Vec<Value>> {
 
 /// Applies `objects`, and waits until the API server allows the account in `namespace`, and those of plugins, what their
 /// roles say: it learns of them by watches of its own.
-async fn apply(objects: &[Value], namespace: &str) -> Result<()> {
-    control_plane()?.apply(objects).await?;
-    let client = control_plane()?.client().await?;
+///
+/// # Errors
+/// The control plane did not do its part.
+pub(crate) async fn apply(
+    control_plane: &ControlPlane,
+    objects: &[Value],
+    namespace: &str,
+) -> Result<()> {
+    control_plane.apply(objects).await?;
+    let client = control_plane.client().await?;
     let reviews: kube::Api<SubjectAccessReview> = kube::Api::all(client);
     for role in objects {
         let Some(review) = review(role, namespace) else {
@@ -201,8 +209,10 @@ fn review(role: &Value, namespace: &str) -> Option<SubjectAccessReview> {
 
 /// Runs `work` to its end, in async code too: a runtime cannot be entered from within another.
 fn on_a_thread<T: Send>(work: impl AsyncFnOnce() -> Result<T> + Send) -> Result<T> {
+    let server = Server::current()?;
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
+            server.is_of_this_thread();
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;

@@ -1,28 +1,21 @@
 //! The control plane of a test binary, and a namespace of it for one test.
 
-use std::sync::LazyLock;
-
 use anyhow::{Context, Result, bail};
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::client::Body;
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 use windlass_controlplane::{ControlPlane, eventually};
 
-use crate::{DEADLINE, TestServer, workspace};
+use crate::server::Server;
+use crate::{DEADLINE, workspace};
 
-static CONTROL_PLANE: LazyLock<Result<ControlPlane>> =
-    LazyLock::new(|| TestServer::chosen()?.start());
-
-/// The control plane of this test binary.
+/// The control plane of this test binary; of this test alone where [`Server`] says so.
 ///
 /// # Errors
 /// It did not start.
 pub fn control_plane() -> Result<&'static ControlPlane> {
-    CONTROL_PLANE
-        .as_ref()
-        .map_err(|error| anyhow::anyhow!("the control plane did not start: {error:#}"))
+    Ok(Server::current()?.control_plane())
 }
 
 /// A namespace of the control plane, for one test.
@@ -38,9 +31,9 @@ impl Cluster {
     /// # Errors
     /// The control plane did not do it.
     pub async fn new(prefix: &str) -> Result<Self> {
-        static INSTALLED: OnceCell<()> = OnceCell::const_new();
         let cluster = Self::bare(prefix).await?;
-        INSTALLED.get_or_try_init(|| cluster.install()).await?;
+        let installed = &Server::current()?.installed;
+        installed.get_or_try_init(|| cluster.install()).await?;
         Ok(cluster)
     }
 

@@ -14,6 +14,8 @@ use windlass_controlplane::eventually;
 
 use crate::DEADLINE;
 use crate::built::{host_binary, workspace};
+use crate::mirror::Mirror;
+use crate::origin::arguments;
 
 /// Runs any other command of the host's program on a cluster, and waits for its end.
 ///
@@ -66,6 +68,7 @@ exec "$@" </dev/null
 #[derive(Clone)]
 pub struct Host {
     process: Arc<Process>,
+    _mirror: Option<Arc<Mirror>>,
     log: Arc<Mutex<Vec<Line>>>,
 }
 
@@ -166,7 +169,8 @@ impl Host {
         let mut command = Command::new("sh");
         without_settings(&mut command);
         command.args(["-c", GUARD, "sh"]);
-        command.arg(host.get_program()).args(host.get_args());
+        let (arguments, mirror) = arguments(host)?;
+        command.arg(host.get_program()).args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         command.stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn().context("cannot start the host")?;
@@ -190,7 +194,11 @@ impl Host {
         });
         let child = Mutex::new(child);
         let process = Arc::new(Process { child, group });
-        Ok(Self { process, log })
+        Ok(Self {
+            process,
+            _mirror: mirror,
+            log,
+        })
     }
 
     /// Kills the host at once, and waits until it is dead.

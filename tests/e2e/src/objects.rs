@@ -38,14 +38,8 @@ impl Objects {
         let cluster = Cluster::new(prefix).await?;
         let plugins = Plugins::new(&cluster.namespace)?.greeter()?;
         let account = Account::new(&cluster.namespace, plugins.folder())?;
-        let text = fs::read_to_string(workspace().join("deploy/base/plugin-objects.yaml"))?;
         let namespace = &*cluster.namespace;
-        // Roles for the whole cluster have a name for each test.
-        let text = text.replace("windlass-system", namespace).replace(
-            "name: windlass-plugin",
-            &format!("name: {namespace}-plugin"),
-        );
-        account.grant(&documents(&text)?)?;
+        account.grant(&rights(namespace, namespace)?)?;
         let folder = tempfile::tempdir()?;
         let mut all = vec![
             "--plugin-objects".to_owned(),
@@ -218,6 +212,27 @@ impl Objects {
         });
         Ok(of_plugin.collect())
     }
+}
+
+/// What `deploy/base` gives a host in `namespace` for Plugin objects, whose components are in ConfigMaps of `components`.
+///
+/// # Errors
+/// The file cannot be read.
+pub(crate) fn rights(namespace: &str, components: &str) -> Result<Vec<Value>> {
+    let text = fs::read_to_string(workspace().join("deploy/base/plugin-objects.yaml"))?;
+    // Roles for the whole cluster have a name for each test.
+    let text = text.replace("windlass-system", namespace).replace(
+        "name: windlass-plugin",
+        &format!("name: {namespace}-plugin"),
+    );
+    let mut rights = documents(&text)?;
+    for right in &mut rights {
+        let place = right.pointer_mut("/metadata/namespace");
+        if let Some(place) = place.filter(|place| *place == namespace) {
+            *place = components.into();
+        }
+    }
+    Ok(rights)
 }
 
 fn run(

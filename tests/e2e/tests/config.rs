@@ -137,7 +137,7 @@ async fn configuration_comes_from_config_maps_and_secrets_and_follows_them() -> 
     )
     .await?;
     // The host may read no Secret that nobody has granted.
-    let object = objects.until("Ready", "False", "ConfigUnavailable").await?;
+    let object = objects.until("Ready", "False", "ConfigForbidden").await?;
     let told = object["status"]["conditions"].to_string();
     ensure!(told.contains("resourceNames: [account]"), "{told}");
     let rules = json!([{ "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["account"], "verbs": ["get", "list", "watch"] }]);
@@ -206,7 +206,7 @@ async fn a_plugin_gets_no_secret_that_its_service_account_may_not_get() -> Resul
         json!([{ "secret": { "name": "account", "key": "config.yaml" } }]);
     let object = serde_json::from_value(object)?;
     objects.api().create(&Default::default(), &object).await?;
-    let object = objects.until("Ready", "False", "ConfigUnavailable").await?;
+    let object = objects.until("Ready", "False", "ConfigForbidden").await?;
     let told = object["status"]["conditions"].to_string();
     let remedy = format!("give the service account {namespace}/someone a Role");
     ensure!(told.contains(&remedy), "{told}");

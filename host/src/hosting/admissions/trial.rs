@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::super::Host;
 use super::super::last_good::{KeptAs, LastGood};
 use super::super::refusal::{Refusal, RefusalReason, RolledBack};
-use super::super::trial::{OnTrial, Verdict};
+use super::super::trial::{OnTrial, TRIAL, Verdict};
 use super::super::version::Version;
 use super::Admissions;
 use crate::source::Candidate;
@@ -30,6 +30,13 @@ impl Host {
         };
         self.in_state(plugin, keep).await;
         tracing::debug!(plugin, reached = "kept", "loading");
+    }
+
+    /// The last version of `plugin` that was rolled back before this host started, if it is known.
+    pub(super) fn rolled_back_before(&self, plugin: &str) -> Option<(Arc<Candidate>, Refusal)> {
+        let (candidate, why) = self.last_good.as_ref()?.rejected(plugin)?;
+        let refusal = RefusalReason::RolledBackBefore(why).into();
+        Some((Arc::new(candidate), refusal))
     }
 
     /// Does something to what is kept of `plugin`, and warns if that fails.
@@ -64,7 +71,13 @@ impl Host {
             digest,
             "its trial has ended well: it is the last good version"
         );
-        self.metrics.of(plugin).proves(digest);
+        self.prove(version).await;
+    }
+
+    /// From now on `version` is the last good one.
+    async fn prove(&self, version: &Version) {
+        let plugin = &*version.plugin.name;
+        self.metrics.of(plugin).proves(version.full_digest());
         let name = plugin.to_owned();
         self.in_state(plugin, move |last_good| last_good.promote(&name))
             .await;
@@ -82,13 +95,13 @@ impl Admissions<'_> {
         let is_current = current.is_some_and(|it| Arc::ptr_eq(it, &on_trial.version));
         match on_trial.verdict {
             Verdict::Good if is_current => self.host.proved(&on_trial.version).await,
-            Verdict::RollBack if is_current => self.roll_back(on_trial),
+            Verdict::RollBack if is_current => self.roll_back(on_trial).await,
             Verdict::Waits | Verdict::GoesOn | Verdict::Good | Verdict::RollBack => {}
         }
     }
 
     /// Runs the version before the one on trial again, and refuses that one for good.
-    fn roll_back(
+    async fn roll_back(
         &mut self,
         OnTrial {
             version, before, ..
@@ -100,31 +113,40 @@ impl Admissions<'_> {
         let meters = self.host.metrics.of(self.name);
         meters.rolled_back.inc();
         // Before it runs: nobody is to think that all is well.
-        meters.refuses(Some(refusal.not_running()));
-        self.stopped.push((candidate, refusal));
+        meters.refuses(Some(refusal.not_running(Some(candidate.text.clone()))));
+        let why = refusal.why.clone();
+        self.stopped.push((candidate.clone(), refusal));
         self.forget_stopped();
         self.current = Some(before.clone());
         self.accept.send_replace(Some(before));
+        let reject = move |last_good: LastGood| last_good.reject(&candidate, &why);
+        self.host.in_state(self.name, reject).await;
     }
 
     /// Puts `version` on trial, which is about to take the place of what runs.
-    pub(super) fn put_on_trial(&self, version: &Arc<Version>) -> KeptAs {
+    pub(super) async fn put_on_trial(&self, version: &Arc<Version>) -> KeptAs {
         let Some(current) = self.current.clone() else {
             return KeptAs::LastGood;
         };
-        if !self.host.rolls_back || version.candidate.document.rollback_to.is_some() {
-            // Somebody has chosen it.
+        let now = self.host.seams.clock.now();
+        let meters = self.host.metrics.of(self.name);
+        // What is on trial itself is not the last good one.
+        let before = match self.trials.of(&current) {
+            // Where it ran, its trial is over.
+            Some(held) if meters.leads.get() == 0 && now - held.since >= TRIAL => {
+                self.host.prove(&current).await;
+                current
+            }
+            Some(held) => held.before,
+            None => current,
+        };
+        let is_chosen = version.candidate.document.rollback_to.is_some();
+        if !self.host.rolls_back || is_chosen || !version.is_reversible_to(&before) {
             self.trials.end();
-            self.host
-                .metrics
-                .of(self.name)
-                .proves(version.full_digest());
+            meters.proves(version.full_digest());
             return KeptAs::LastGood;
         }
-        // What is on trial itself is not the last good one.
-        let before = self.trials.of(&current).map(|it| it.before);
-        self.trials
-            .begin(version.clone(), before.unwrap_or(current));
+        self.trials.begin(version.clone(), before, now);
         KeptAs::OnTrial
     }
 }

@@ -139,3 +139,46 @@ fn another_document_of_the_same_component_is_kept_without_it() {
     let (loaded, _) = kept.load("greeter").unwrap().unwrap();
     assert_eq!(loaded, next);
 }
+
+#[test]
+fn a_version_that_failed_its_trial_is_remembered_until_it_is_good() {
+    let state = tempfile::tempdir().unwrap();
+    let kept = LastGood::open(state.path()).unwrap();
+    kept.keep_as(&candidate("one"), b"code", KeptAs::LastGood)
+        .unwrap();
+    let bad = candidate("two");
+    kept.reject(&bad, "it fails").unwrap();
+    assert_eq!(kept.rejected("greeter"), None, "it was not on trial");
+    kept.keep_as(&bad, b"code", KeptAs::OnTrial).unwrap();
+    kept.reject(&candidate("three"), "it fails").unwrap();
+    assert_eq!(kept.rejected("greeter"), None, "another one is on trial");
+    kept.reject(&bad, "it fails").unwrap();
+    let want = Some((bad.clone(), "it fails".to_owned()));
+    assert_eq!(kept.rejected("greeter"), want);
+    kept.promote("greeter").unwrap();
+    let (loaded, _) = kept.load("greeter").unwrap().unwrap();
+    assert_eq!(loaded, candidate("one"), "nothing is on trial any more");
+    kept.keep_as(&candidate("three"), b"code", KeptAs::LastGood)
+        .unwrap();
+    assert_eq!(kept.rejected("greeter"), want, "it is another version");
+    // Somebody has chosen it.
+    kept.keep_as(&bad, b"code", KeptAs::LastGood).unwrap();
+    assert_eq!(kept.rejected("greeter"), None);
+}
+
+#[test]
+fn another_configuration_of_the_last_good_version_is_not_remembered_as_failed() {
+    let state = tempfile::tempdir().unwrap();
+    let kept = LastGood::open(state.path()).unwrap();
+    let good = candidate("one");
+    kept.keep_as(&good, b"code", KeptAs::LastGood).unwrap();
+    // What of its configuration is in a Secret is not kept: it is the same version here.
+    kept.keep_as(&good, b"code", KeptAs::OnTrial).unwrap();
+    kept.reject(&good, "it fails").unwrap();
+    assert_eq!(kept.rejected("greeter"), None);
+    let (loaded, _) = kept.load("greeter").unwrap().unwrap();
+    assert_eq!(loaded, good);
+    kept.promote("greeter").unwrap();
+    let versions = fs::read_dir(state.path().join("plugins/greeter")).unwrap();
+    assert_eq!(versions.count(), 2, "the version and the link to it");
+}

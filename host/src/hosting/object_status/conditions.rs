@@ -23,11 +23,13 @@ const FORBIDDEN: &str = "ServiceAccountForbidden";
 #[derive(Clone, Debug)]
 pub(super) struct Situation<'a> {
     /// What is wrong with its object.
-    pub(super) problem: Option<&'a str>,
+    pub(super) problem: Option<String>,
     /// How far it is.
     pub(super) stage: PluginStage,
     /// The version that runs, or stands by.
     pub(super) running: Option<RunningVersion>,
+    /// Whether the document as it is now asks for that version.
+    pub(super) is_asked: bool,
     /// All of the digest of the last good version's component.
     pub(super) last_good: Option<String>,
     /// What the smoke test of the newest version has shown.
@@ -125,7 +127,7 @@ impl Situation<'_> {
         if let Some(why) = &self.stays {
             return tell(Progress::Moving, Truth::Unknown, "Deleting", why.clone());
         }
-        if let Some(problem) = self.problem {
+        if let Some(problem) = &self.problem {
             let message = format!("{problem}{fallback}");
             return tell(Progress::Stalled, Truth::False, "DocumentInvalid", message);
         }
@@ -159,6 +161,15 @@ impl Situation<'_> {
         let moving =
             |reason, message: String| tell(Progress::Moving, Truth::Unknown, reason, message);
         match &self.stage {
+            PluginStage::Running
+            | PluginStage::SlowedDown(_)
+            | PluginStage::Refused(_)
+            | PluginStage::Quarantined(_)
+                if !self.is_asked =>
+            {
+                let message = format!("the document has changed{fallback}");
+                moving("Loading", message)
+            }
             PluginStage::Loading => moving(
                 "Loading",
                 "the component is fetched, checked and compiled".into(),

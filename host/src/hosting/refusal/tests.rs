@@ -178,6 +178,7 @@ fn a_kept_version_without_its_configuration_holds_back_no_other_unless_nobody_kn
     let rows = [
         (ConfigProblem::Absent(String::new()), true),
         (ConfigProblem::Invalid(String::new()), true),
+        (ConfigProblem::Forbidden(String::new()), true),
         (ConfigProblem::Unanswered(String::new()), false),
     ];
     for (problem, want) in rows {

@@ -80,7 +80,9 @@ fn message(object: &Value, kind: &str) -> Result<String> {
 #[tokio::test]
 async fn a_version_that_always_fails_is_rolled_back_after_its_first_passes() -> Result<()> {
     let metrics = "--metrics-bind-address=127.0.0.1:0".to_owned();
-    let objects = running("rollback", &[metrics]).await?;
+    let state = tempfile::tempdir()?;
+    let state = format!("--state-dir={}", state.path().join("state").display());
+    let objects = running("rollback", &[metrics, state]).await?;
     let names: Vec<String> = (0..15).map(|number| format!("g{number}")).collect();
     for name in &names {
         objects.cluster.greet(name, json!({ "name": name })).await?;
@@ -140,12 +142,24 @@ async fn a_version_that_always_fails_is_rolled_back_after_its_first_passes() -> 
     ensure!(failed <= 2.0 * FIRST_PASSES, "{failed} passes failed");
     objects.greets("newer").await?;
 
+    // A host that starts with its state does not try it again.
+    objects.host.terminate()?;
+    objects.host.ended().await?;
+    let second = objects.another()?;
+    second.says("the last good version runs on").await?;
+    objects.greets("newest").await?;
+    let rollbacks = Scrape::of(&second).await?;
+    let rollbacks = rollbacks.sum(r"windlass_rollbacks_total\{.*")?;
+    ensure!(rollbacks == Some(0.0), "{rollbacks:?}");
+    let failed = Scrape::of(&second).await?.sum(errors)?;
+    ensure!(failed == Some(0.0), "{failed:?} passes failed");
+
     // What is corrected runs.
     objects
         .patch(&json!({ "spec": { "config": null } }))
         .await?;
     objects.until("Ready", "True", "Running").await?;
-    objects.greets("newest").await?;
+    objects.greets("corrected").await?;
     Ok(())
 }
 

@@ -20,6 +20,7 @@ fn running() -> RunningVersion {
         }],
         finalizes: true,
         observes: false,
+        document: "kind: Plugin".into(),
     }
 }
 
@@ -28,6 +29,7 @@ fn situation(stage: PluginStage) -> Situation<'static> {
         problem: None,
         stage,
         running: None,
+        is_asked: true,
         last_good: None,
         smoke_test: None,
         refusal: None,
@@ -40,6 +42,7 @@ fn situation(stage: PluginStage) -> Situation<'static> {
 fn refused(step: LoadStep, is_final: bool) -> Situation<'static> {
     Situation {
         refusal: Some(NotRunning {
+            document: None,
             step,
             reason: "SmokeTestFailed",
             why: "it traps".into(),
@@ -70,7 +73,7 @@ fn each_situation_has_its_conditions() {
         ..situation(PluginStage::Running)
     };
     let invalid = Situation {
-        problem: Some("spec.grants: x"),
+        problem: Some("spec.grants: x".into()),
         ..situation(PluginStage::Loading)
     };
     let rows = [
@@ -102,6 +105,14 @@ fn each_situation_has_its_conditions() {
                 ..situation(PluginStage::Running)
             },
             "Ready=True Observing, Fetched=True Succeeded, Verified=Unknown NotRequired, Compiled=True Succeeded, Granted=True Succeeded",
+        ),
+        (
+            Situation {
+                running: Some(running()),
+                is_asked: false,
+                ..situation(PluginStage::Running)
+            },
+            "Ready=Unknown Loading, Reconciling=True Loading, Fetched=Unknown Pending, Verified=Unknown NotRequired, Compiled=Unknown Pending, Granted=Unknown Pending",
         ),
         (
             invalid,
