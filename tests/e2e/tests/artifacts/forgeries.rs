@@ -140,23 +140,24 @@ pub(crate) fn components(good: &[u8]) -> Result<Vec<Forgery>> {
     let bomb = gzip(&vec![0; 256 << 20])?;
     let half = good.get(..good.len() / 2).context("it is not empty")?;
     let rows = vec![
-        ("text", b"#!/bin/sh".to_vec()),
-        ("core module", wat::parse_str("(module)")?),
-        ("half a component", half.to_vec()),
-        ("component in gzip", gzip(good)?),
-        ("decompression bomb", bomb),
+        ("text", b"#!/bin/sh".to_vec(), "is not WebAssembly"),
+        ("core module", wat::parse_str("(module)")?, "a core module"),
+        ("half a component", half.to_vec(), "damaged or cut off"),
+        ("component in gzip", gzip(good)?, "is not WebAssembly"),
+        ("decompression bomb", bomb, "is not WebAssembly"),
         (
             "component that is no plugin",
             wat::parse_str("(component)")?,
+            "so it is not a controller plugin",
         ),
     ];
-    let forge = |(name, layer): (_, Vec<u8>)| Forgery {
+    let forge = |(name, layer, word): (_, Vec<u8>, _)| Forgery {
         name,
         artifact: Artifact::of(&layer),
         lie: None,
         condition: "Compiled",
         reason: "ComponentRefused",
-        word: "",
+        word,
     };
     Ok(rows.into_iter().map(forge).collect())
 }

@@ -53,7 +53,10 @@ impl Storage {
         let told = String::from_utf8_lossy(&pushed.stderr);
         ensure!(pushed.status.success(), "{told}");
         let pinned = String::from_utf8(pushed.stdout)?;
-        let (_, manifest) = pinned.trim().split_once("@sha256:").context("it prints the digest")?;
+        let (_, manifest) = pinned
+            .trim()
+            .split_once("@sha256:")
+            .context("it prints the digest")?;
         let parsed: Value = serde_json::from_slice(&self.registry.blob(manifest)?)?;
         let hex = |pointer: &str| {
             let digest = parsed.pointer(pointer).and_then(Value::as_str);
