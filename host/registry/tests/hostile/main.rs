@@ -16,5 +16,6 @@ mod fake;
 mod folders;
 mod forged;
 mod redirects;
+mod server;
 mod time;
 mod world;
