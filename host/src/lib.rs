@@ -20,7 +20,8 @@
 //! connect, definitions, grants, lease, object  the connection to a cluster; definitions that plugins carry; what a plugin may do; leader election; stored objects
 //! api, telemetry  requests to the API server; log and traces
 //! crashes, flags, flowcontrol, screen, shutdown, spans  which component ran when a host died; shares of plugins
-//! bugs, digest, error, memory, scene, seams, selector, text  bugs on purpose for the simulation; time, chance and tasks
+//! selector  selectors of objects, by labels and fields
+//! bugs, digest, error, memory, scene, seams, text  bugs on purpose for the simulation; time, chance and tasks
 //! ```
 
 pub mod admin;
