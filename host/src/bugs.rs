@@ -38,6 +38,8 @@ bugs! {
     ListsAreNotTracked,
     /// An object that leaves a list wakes nobody.
     LeavingAListIsNotHeard,
+    /// The answer to a patch that changes nothing hides somebody else's change from the patch's author.
+    IdlePatchesHideChanges,
     /// An object that gets another owner wakes the new one alone.
     OldOwnersAreNotWoken,
 

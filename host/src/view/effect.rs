@@ -21,6 +21,14 @@ pub struct SentWrite<'a> {
     pub manager: &'a str,
 }
 
+impl SentWrite<'_> {
+    /// Whether it was about one version of the object: if it is done, nobody else was there in between.
+    pub(super) fn names_version(&self) -> bool {
+        let version = self.object.pointer("/metadata/resourceVersion");
+        version.is_some_and(Value::is_string)
+    }
+}
+
 #[cfg(test)]
 impl SentWrite<'_> {
     /// Nothing, as nobody.

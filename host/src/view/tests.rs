@@ -1,6 +1,6 @@
 //! Two plugins' views on the embedded server, in virtual time: who is woken by what.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use windlass_apiserver::faults::Fault;
 use windlass_apiserver::request::route::Verb;
 
@@ -270,4 +270,96 @@ async fn who_asks_for_a_pass_wakes_its_object_at_once_also_while_it_is_written()
     ask("2").await;
     author.write(&world, "own").await;
     assert_eq!(author.reasons(), [WakeReason::Asked]);
+}
+
+/// The answer to a patch that changes nothing carries the version of somebody else's change.
+#[tokio::test(start_paused = true)]
+async fn what_somebody_did_before_a_patch_that_changes_nothing_wakes_its_author() {
+    let world = World::new();
+    let (author, other) = two(&world).await;
+    world.change("a", "same").await;
+    world.wait(SECOND).await;
+    (author.woken(), other.woken());
+    let resource = config_maps().resource;
+    let patches = [
+        (
+            json!({ "data": { "key": "same" } }),
+            json!({ "metadata": { "labels": { "app": "b" } } }),
+        ),
+        (
+            json!({ "metadata": { "annotations": { "gone": null } } }),
+            json!({ "data": { "key": "other" } }),
+        ),
+        (
+            json!({ "data": { "key": "other" } }),
+            json!({ "metadata": { "finalizers": ["example.com/one"] } }),
+        ),
+    ];
+    let path = "/api/v1/namespaces/default/configmaps/a";
+    for (idle, somebodys) in patches {
+        let write = author
+            .view
+            .write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
+        assert_eq!(world.send("PATCH", path, &somebodys).await.0, 200);
+        let (code, answer) = world.send("PATCH", path, &idle).await;
+        assert_eq!(code, 200, "{answer}");
+        let sent = SentWrite {
+            object: &idle,
+            ..SentWrite::NOTHING
+        };
+        write.answered(&Object::new(&answer).unwrap(), &sent);
+        world.wait(SECOND).await;
+        assert_eq!(
+            (author.woken(), other.woken()),
+            ("a".into(), "a".into()),
+            "{idle}"
+        );
+    }
+    // A deletion too, whatever the patch changes.
+    let write = author
+        .view
+        .write(&resource, &key("a"), &key("a"), ApplyScope::Whole);
+    world.send("DELETE", path, &Value::Null).await;
+    let change = json!({ "data": { "key": "last" } });
+    let (code, answer) = world.send("PATCH", path, &change).await;
+    assert_eq!(code, 200, "{answer}");
+    let sent = SentWrite {
+        object: &change,
+        ..SentWrite::NOTHING
+    };
+    write.answered(&Object::new(&answer).unwrap(), &sent);
+    assert_eq!(author.woken(), "a");
+}
+
+/// Its finalizer is to come off.
+#[tokio::test(start_paused = true)]
+async fn who_deletes_its_own_object_runs_again() {
+    let world = World::new();
+    let (author, other) = two(&world).await;
+    let path = "/api/v1/namespaces/default/configmaps/a";
+    let held = json!({ "metadata": { "finalizers": ["example.com/one"] } });
+    assert_eq!(world.send("PATCH", path, &held).await.0, 200);
+    world.wait(SECOND).await;
+    (author.woken(), other.woken());
+    let resource = config_maps().resource;
+    let delete = |by: &str| {
+        let write = author
+            .view
+            .write(&resource, &key("a"), &key(by), ApplyScope::Whole);
+        write.deletes()
+    };
+    let write = delete("a");
+    let (code, answer) = world.send("DELETE", path, &Value::Null).await;
+    assert_eq!(code, 200, "{answer}");
+    write.going(&Object::new(&answer).unwrap());
+    world.wait(SECOND).await;
+    assert_eq!((author.woken(), other.woken()), ("a".into(), "a".into()));
+    // What goes already is not changed by another delete.
+    let write = delete("a");
+    let change = json!({ "metadata": { "labels": { "app": "b" } } });
+    assert_eq!(world.send("PATCH", path, &change).await.0, 200);
+    let (_, answer) = world.send("DELETE", path, &Value::Null).await;
+    write.going(&Object::new(&answer).unwrap());
+    world.wait(SECOND).await;
+    assert_eq!((author.woken(), other.woken()), ("a".into(), "a".into()));
 }

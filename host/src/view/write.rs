@@ -1,7 +1,12 @@
 //! A write that is under way: from before it is sent until its answer is taken in, or there is none.
+//!
+//! A write that changes nothing is answered with the version that somebody else's change has led to. That version is news
+//! to the author: it is no echo.
 
 use std::mem::take;
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::applied::is_idle;
 use super::effect::{Effect, SentWrite, of_change, of_creation};
@@ -9,8 +14,9 @@ use super::journal::{WriteOutcome, Wrote};
 use super::location::ObjectLocation;
 use super::own_writes::WriteResult;
 use super::{FieldOwner, ObjectId, View, WakeReason};
+use crate::bugs::bug;
 use crate::informer::Change;
-use crate::object::{ApplyScope, Key, Object};
+use crate::object::{ApplyScope, Key, Metadata, Object};
 
 /// A write by one key. Without an answer it ends when it is dropped.
 pub struct Write {
@@ -24,6 +30,40 @@ pub struct Write {
     is_delete: bool,
     /// Whether it has been told how it ended.
     is_told: bool,
+}
+
+/// What a write did.
+struct EndedWith {
+    end: WriteOutcome,
+    /// What the end does not say.
+    rest: Effect,
+    /// Whether it may have changed nothing.
+    may_be_none: bool,
+}
+
+/// Whether a write with this `effect` may have changed nothing, so that the answer is what somebody else has made of the
+/// object. No such write begins a deletion. Of fields that the plugin does not read, nobody knows whether they have changed.
+fn may_be_none(effect: &Effect, before: &Metadata, after: &Metadata) -> bool {
+    let others = || {
+        before.labels != after.labels
+            || before.annotations != after.annotations
+            || before.finalizers != after.finalizers
+            || before.owners != after.owners
+    };
+    let nothing = effect.applied.is_empty() && (effect.unread.is_empty() || others());
+    let is_new = before.resource_version != after.resource_version;
+    let is_new = bug!(IdlePatchesHideChanges, is_new, false);
+    is_new && (nothing || before.deleting != after.deleting)
+}
+
+/// Whether all that a merge patch sets is in `object`.
+fn has(object: &Value, patch: &Value) -> bool {
+    match patch {
+        Value::Object(fields) => fields
+            .iter()
+            .all(|(name, sent)| has(object.get(name).unwrap_or(&Value::Null), sent)),
+        sent => object == sent,
+    }
 }
 
 /// An object before a write.
@@ -83,28 +123,69 @@ impl Write {
 
     /// The API server answered what was `sent` with the object as it is now.
     pub fn answered(mut self, object: &Object, sent: &SentWrite<'_>) {
+        let effect = self.effect(object, sent);
+        let is_idle = effect.may_be_none;
+        self.note(effect.end, effect.rest, Some(object));
+        if is_idle {
+            self.take_in_news(object);
+        } else {
+            self.take_in(object);
+        }
+    }
+
+    /// What the write that was `sent` did, if it was answered with `object`.
+    fn effect(&self, object: &Object, sent: &SentWrite<'_>) -> EndedWith {
         let hide = self.view.journals.lock().hide(&self.by);
         let hide = hide.as_ref();
-        let (end, effect) = match &self.before {
+        match &self.before {
             Before::Absent => {
                 let mut effect = of_creation(object, sent, hide);
-                (WriteOutcome::Created(take(&mut effect.applied)), effect)
+                EndedWith {
+                    end: WriteOutcome::Created(take(&mut effect.applied)),
+                    rest: effect,
+                    may_be_none: false,
+                }
             }
-            Before::Unknown => (WriteOutcome::Unseen, Effect::default()),
+            Before::Unknown => EndedWith {
+                end: WriteOutcome::Unseen,
+                rest: Effect::default(),
+                may_be_none: !sent.names_version(),
+            },
             Before::There(before) => {
                 let fields = self.view.fields_of(&self.object.0);
                 let mut effect = of_change(before, object, fields, sent, hide);
-                (WriteOutcome::Changed(take(&mut effect.applied)), effect)
+                EndedWith {
+                    may_be_none: !sent.names_version()
+                        && may_be_none(&effect, &before.metadata, &object.metadata),
+                    end: WriteOutcome::Changed(take(&mut effect.applied)),
+                    rest: effect,
+                }
             }
-        };
-        self.note(end, effect, Some(object));
-        self.take_in(object);
+        }
     }
 
     /// The API server answered a delete with the object, which goes when its finalizers are off.
     pub fn going(mut self, object: &Object) {
         self.note(WriteOutcome::Deleted, Effect::default(), Some(object));
-        self.take_in(object);
+        let went = matches!(&self.before, Before::There(before) if before.metadata.deleting);
+        // Its own object is to be finalized.
+        let is_primary = self.object.0 == self.view.watch_spec.primary && self.object.1 == self.by;
+        if went || is_primary {
+            self.take_in_news(object);
+        } else {
+            self.take_in(object);
+        }
+    }
+
+    /// The answer shows what somebody else did: that is news, also to the author, and no echo will come.
+    fn take_in_news(mut self, object: &Object) {
+        let (view, resource) = (self.view.clone(), self.object.0.clone());
+        view.take_in(&resource, object, |change| {
+            if let Some(change) = change {
+                view.changed(&resource, change, |_| true);
+            }
+            self.end(WriteResult::None);
+        });
     }
 
     fn take_in(mut self, object: &Object) {
@@ -137,28 +218,39 @@ impl Write {
         }
     }
 
-    /// The API server answered an apply by the manager of `owner`. One that changed nothing carries the version
-    /// of what somebody else did: that is news, also to the author, and no echo will come.
-    pub fn applied(mut self, object: &Object, owner: &FieldOwner, sent: &SentWrite<'_>) {
-        let idle = match &self.before {
-            Before::There(before) => is_idle(owner, before, object),
-            Before::Absent | Before::Unknown => false,
+    /// The API server answered the patch that was `sent` with a part of the object. If all that it sets was there before,
+    /// it has perhaps changed nothing.
+    pub fn patched_in_part(mut self, part: &Object, sent: &Value) {
+        let was_there = match &self.before {
+            Before::There(before) => has(&before.value(), sent),
+            Before::Absent => false,
+            Before::Unknown => true,
         };
-        if !idle {
+        if was_there {
+            self.end(WriteResult::None);
+        } else {
+            self.answered_in_part(part);
+        }
+    }
+
+    /// The API server answered an apply by the manager of `owner`.
+    pub fn applied(mut self, object: &Object, owner: &FieldOwner, sent: &SentWrite<'_>) {
+        let (idle, owns) = match &self.before {
+            Before::There(before) => (is_idle(owner, before, object), true),
+            Before::Absent | Before::Unknown => (false, false),
+        };
+        if idle {
+            let effect = Effect::default();
+            self.note(WriteOutcome::Changed(Vec::new()), effect, Some(object));
+            return self.take_in_news(object);
+        }
+        if !owns {
             return self.answered(object, sent);
         }
-        self.note(
-            WriteOutcome::Changed(Vec::new()),
-            Effect::default(),
-            Some(object),
-        );
-        let (view, resource) = (self.view.clone(), self.object.0.clone());
-        view.take_in(&resource, object, |change| {
-            if let Some(change) = change {
-                view.changed(&resource, change, |_| true);
-            }
-            self.end(WriteResult::None);
-        });
+        // The manager owns other fields now, or has set them again.
+        let effect = self.effect(object, sent);
+        self.note(effect.end, effect.rest, Some(object));
+        self.take_in(object);
     }
 
     /// The store shows that the object is gone.

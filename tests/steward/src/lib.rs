@@ -3,17 +3,18 @@
 //!
 //! A Bookcase says which books there are to be. Each is a ConfigMap `<bookcase>-<book>`, with the bookcase's mood if
 //! it has one. The status says what the catalog, a ConfigMap that somebody else may make, is called, and
-//! which notes there are: ConfigMaps with the label `note-of: <bookcase>`. Notes that have expired are deleted.
+//! which notes there are: ConfigMaps with the label `note-of: <bookcase>`. Notes that have expired are deleted. Each pass
+//! patches an annotation of the Bookcase, which has it already but for the first time.
 //! `tally-<uid>`, which nobody owns, says that the Bookcase is there; `finalize` writes into it that it goes, and
 //! takes it away when it is called again.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use windlass_sdk::{
-    Action, Cluster, Failure, Finalize, ListQuery, Manifest, Needs, Object, ObjectRef, Progress,
-    Reconciler, export, manage,
+    Action, Cluster, Failure, Finalize, ListQuery, Manifest, Needs, Object, ObjectRef, Patch,
+    Progress, Reconciler, export, manage,
 };
 
 /// How soon it goes on finalizing.
@@ -73,6 +74,9 @@ impl Reconciler for Steward {
         });
         cluster.apply_set(books)?;
         cluster.apply(Manifest::new(&tally(bookcase)).data("of", bookcase.name()))?;
+        // Mostly it is there already.
+        let kept = json!({ "metadata": { "annotations": { "tests.windlass.dev/kept": "true" } } });
+        cluster.patch(&bookcase.reference(), &Patch::Merge(kept))?;
         let status = Status {
             observed_generation: bookcase.metadata.generation,
             catalog: catalog.to_owned(),

@@ -57,7 +57,7 @@ impl Call {
                 };
                 write.answered(&object, &sent);
             }
-            Some(_) => write.answered_in_part(&object),
+            Some(_) => write.patched_in_part(&object, &sent),
         }
         Ok(self.show_part(&target, subresource, &object))
     }

@@ -13,6 +13,7 @@ const FOUND: &[(Bug, u64, &str)] = &[
     (Bug::AbsentReadsAreNotTracked, 5, "O5 wake-ups"),
     (Bug::ListsAreNotTracked, 30, "O5 wake-ups"),
     (Bug::LeavingAListIsNotHeard, 11, "O5 wake-ups"),
+    (Bug::IdlePatchesHideChanges, 0, "O5 wake-ups"),
     (Bug::OldOwnersAreNotWoken, 3, "O5 wake-ups"),
     (Bug::ChangesDuringARunAreDropped, 0, "O4 stable"),
     (Bug::DeletionsRunLow, 28, "O12 deletions"),

@@ -185,18 +185,20 @@ async fn an_own_write_outside_the_selector_wakes_only_others() {
         let write = it
             .view
             .write(&resource, &key("copy"), &key("a"), ApplyScope::Whole);
-        let object = if whole {
-            it.world.create("copy").await
-        } else {
-            it.world.change("copy", "part").await
-        };
         if whole {
-            write.answered(&object, &SentWrite::NOTHING)
+            let write = write.creates();
+            write.answered(&it.world.create("copy").await, &SentWrite::NOTHING);
         } else {
-            write.answered_in_part(&object)
+            write.answered_in_part(&it.world.change("copy", "part").await);
         }
         assert_eq!(it.woken().await, "", "the echo");
     }
+    // Nobody knows what was there before: the patch may have changed nothing, and this may be somebody else's change.
+    let write = it
+        .view
+        .write(&resource, &key("copy"), &key("a"), ApplyScope::Whole);
+    write.answered(&it.world.change("copy", "whole").await, &SentWrite::NOTHING);
+    assert_eq!(it.woken().await, "a");
     let object = it.world.change("copy", "somebody").await;
     assert_eq!(it.woken().await, "a");
     let write = it

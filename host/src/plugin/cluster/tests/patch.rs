@@ -172,6 +172,18 @@ async fn no_write_of_a_call_wakes_it_and_anybody_elses_does() {
         std::mem::take(&mut *world.woken.lock())
     };
     assert_eq!(refresh().await, []);
+    // It asks for what is there: what it is answered is somebody else's.
+    let path = "/apis/apps/v1/namespaces/default/deployments/web";
+    let labels = json!({ "metadata": { "labels": { "by": "somebody" } } });
+    world.somebody("PATCH", path, &labels).await;
+    let scaled = call.patch(
+        web(),
+        Some("scale".into()),
+        PatchType::Merge,
+        scale.to_string(),
+    );
+    scaled.await.unwrap();
+    assert_eq!(refresh().await, [call.primary().key.clone()]);
     let scale = "/apis/apps/v1/namespaces/default/deployments/web/scale";
     let more = json!({ "spec": { "replicas": 5 } });
     world.somebody("PATCH", scale, &more).await;
