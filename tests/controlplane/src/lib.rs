@@ -12,7 +12,8 @@
 //! `assets` finds the binaries, Helm and a parser of PromQL, or has `build` make them; `start` brings them up with what `flags` and
 //! `certificates` say, as children that `process` never lets outlive us; [`ControlPlane`] hands out
 //! kubeconfigs, kubectl and the audit log. A [`FaultProxy`] before it loses, holds and spoils requests,
-//! and kills their sender at a point that a test chooses. [`alone`] is an API server for other suites. [`table`] is how `make measure` shows figures.
+//! and kills their sender at a point that a test chooses. [`lying`] is a server that writes what a test says.
+//! [`alone`] is an API server for other suites. [`table`] is how `make measure` shows figures.
 
 pub mod alone;
 mod apply;
@@ -26,6 +27,7 @@ mod embedded;
 mod eventually;
 mod flags;
 mod kubeconfig;
+pub mod lying;
 mod process;
 mod proxy;
 mod registry;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -113,15 +113,70 @@ impl Registry {
         self.folder.path()
     }
 
+    /// The bytes of the blob whose digest has these digits.
+    ///
+    /// # Errors
+    /// There is no such blob.
+    pub fn blob(&self, hex: &str) -> Result<Vec<u8>> {
+        let path = self.path_of(hex);
+        fs::read(&path).with_context(|| format!("there is no {}", path.display()))
+    }
+
     /// Replaces the bytes of the blob whose digest has these digits.
     ///
     /// # Errors
     /// There is no such blob.
     pub fn forge(&self, hex: &str, bytes: &[u8]) -> Result<()> {
-        let blobs = self.folder().join("data/docker/registry/v2/blobs/sha256");
-        let path = blobs.join(hex.split_at(2).0).join(hex).join("data");
+        let path = self.path_of(hex);
         fs::metadata(&path).with_context(|| format!("there is no {}", path.display()))?;
         Ok(fs::write(path, bytes)?)
+    }
+
+    /// Writes a blob that nobody has pushed.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn plant(&self, hex: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.path_of(hex);
+        fs::create_dir_all(path.parent().context("it is in a folder")?)?;
+        Ok(fs::write(path, bytes)?)
+    }
+
+    /// Removes the blob whose digest has these digits.
+    ///
+    /// # Errors
+    /// There is no such blob.
+    pub fn remove(&self, hex: &str) -> Result<()> {
+        let path = self.path_of(hex);
+        fs::remove_file(&path).with_context(|| format!("there is no {}", path.display()))
+    }
+
+    /// Lets a tag name the manifest whose digest has these digits, in one step, and without asking the registry.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn tag(&self, repository: &str, tag: &str, hex: &str) -> Result<()> {
+        let repositories = self.storage().join("repositories");
+        let manifests = repositories.join(repository).join("_manifests");
+        let revision = manifests.join("revisions/sha256").join(hex);
+        let current = manifests.join("tags").join(tag).join("current");
+        for folder in [revision, current] {
+            fs::create_dir_all(&folder)?;
+            let new = folder.join("new");
+            fs::write(&new, format!("sha256:{hex}"))?;
+            fs::rename(new, folder.join("link"))?;
+        }
+        Ok(())
+    }
+
+    fn path_of(&self, hex: &str) -> PathBuf {
+        let (first, _) = hex.split_at(2);
+        let blobs = self.storage().join("blobs/sha256");
+        blobs.join(first).join(hex).join("data")
+    }
+
+    fn storage(&self) -> PathBuf {
+        self.folder().join("data/docker/registry/v2")
     }
 }
 

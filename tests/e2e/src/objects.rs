@@ -165,6 +165,28 @@ impl Objects {
         Ok(fs::read(self.plugins.folder().join("greeter.wasm"))?)
     }
 
+    /// A pull Secret with what Docker's config.json would say, which the host may read.
+    ///
+    /// # Errors
+    /// The API server refuses it.
+    pub async fn pull_secret(&self, name: &str, config: &Value) -> Result<()> {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name },
+            "type": "kubernetes.io/dockerconfigjson",
+            "data": { ".dockerconfigjson": STANDARD.encode(config.to_string()) },
+        });
+        self.cluster.create(secret).await?;
+        let namespace = self.name();
+        let named = |kind: &str| json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": { "name": name, "namespace": namespace } });
+        let (mut role, mut binding) = (named("Role"), named("RoleBinding"));
+        role["rules"] = json!([{ "apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get"] }]);
+        binding["roleRef"] =
+            json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name });
+        binding["subjects"] =
+            json!([{ "kind": "ServiceAccount", "name": "windlass", "namespace": namespace }]);
+        self.account.grant(&[role, binding])
+    }
+
     /// Waits until the plugin has reconciled a new Greeting.
     ///
     /// # Errors

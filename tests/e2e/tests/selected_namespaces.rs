@@ -49,12 +49,15 @@ async fn label(cluster: &Cluster, team: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// What has been written of the Greeting `name` and its Deployment.
-async fn written(cluster: &Cluster, name: &str) -> Result<[Option<String>; 2]> {
+/// What has been written of the Greeting `name` and its Deployment: its version, and the generation of the Deployment, whose
+/// status is another controller's.
+async fn written(cluster: &Cluster, name: &str) -> Result<(Option<String>, Option<i64>)> {
     let deployment = format!("{name}-greeting");
     let greeting = cluster.get("Greeting", name).await?;
     let deployment = cluster.get("Deployment", &deployment).await?;
-    Ok([greeting, deployment].map(|object| object?.metadata.resource_version))
+    let version = greeting.and_then(|object| object.metadata.resource_version);
+    let generation = deployment.and_then(|object| object.metadata.generation);
+    Ok((version, generation))
 }
 
 async fn greet(cluster: &Cluster, name: &str) -> Result<()> {

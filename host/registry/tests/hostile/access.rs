@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use windlass_controlplane::lying::{Reply, Seen};
 use windlass_registry::*;
 
 use super::fake::*;
-use super::server::{Reply, Seen, Server};
 use super::world::{artifact, kind};
 
 fn challenge(text: &str) -> Reply {
@@ -84,7 +84,7 @@ async fn a_token_is_asked_for_what_is_pulled() {
 
 #[tokio::test]
 async fn a_token_server_of_another_kind_gets_no_credential() {
-    let victim = Server::start(|_| Reply::ok("", br#"{"token": "t0ken"}"#)).await;
+    let victim = serving(|_| Reply::ok("", br#"{"token": "t0ken"}"#)).await;
     let plain = format!("http://{}/token", victim.host);
     // (realm, variant, what the error says)
     for (realm, variant, want) in [
@@ -148,7 +148,7 @@ async fn each_wrong_answer_of_a_token_server_is_an_error() {
         ),
     ] {
         let answer = reply.clone();
-        let tokens = Server::start(move |_| answer.clone()).await;
+        let tokens = serving(move |_| answer.clone()).await;
         let server = wants_token(format!("http://{}/", tokens.host), "Bearer t0ken").await;
         let error = pull_as_ada(&server, &[&tokens]).await.unwrap_err();
         assert_eq!(kind(&error), variant, "{reply:?}: {error}");
@@ -186,7 +186,7 @@ async fn push(server: &Server, named: &[&Server]) -> Result<Digest, Error> {
 
 /// A registry that takes all uploads at `to`.
 async fn taking(to: String, kept_as: Option<Digest>) -> Server {
-    Server::start(move |seen| match &*seen.method {
+    serving(move |seen| match &*seen.method {
         "HEAD" => Reply::status("404 Not Found", ""),
         "POST" => Reply::status("202 Accepted", &format!("Location: {to}\r\n")),
         _ => {
@@ -261,7 +261,7 @@ async fn a_push_that_fails_says_why() {
         ("PUT", "429 Busy", "Unavailable"),
         ("PUT", "200 OK", "Refused"),
     ] {
-        let server = Server::start(move |seen| match &*seen.method {
+        let server = serving(move |seen| match &*seen.method {
             other if other == method => Reply::status(status, ""),
             "HEAD" => Reply::status("404 Not Found", ""),
             _ => Reply::status("202 Accepted", "Location: /upload\r\n"),

@@ -4,11 +4,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use windlass_controlplane::lying::Reply;
 use windlass_egress::{Resolve, Resolving};
 use windlass_registry::*;
 
 use super::fake::*;
-use super::server::{Reply, Server};
 use super::world::{kind, local};
 
 #[tokio::test]

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+pub(crate) use windlass_controlplane::lying::LyingServer as Server;
+use windlass_controlplane::lying::{Reply, Seen};
 use windlass_egress::{Dial, Dialing, Resolve, Resolving, TcpDialer};
 use windlass_registry::*;
 
-use super::server::{Reply, Seen, Server};
 use super::world::{local, parse, settings};
 
 pub(crate) const CONFIG: &[u8] = br#"{"architecture":"wasm"}"#;
@@ -56,6 +57,11 @@ pub(crate) fn honest(manifest: &[u8], seen: &Seen) -> Reply {
     }
 }
 
+/// A server over HTTP.
+pub(crate) async fn serving(handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Server {
+    Server::start(handler).await.unwrap()
+}
+
 /// A registry with the honest manifest that answers what `lie` says, if it says something.
 pub(crate) async fn lying(lie: impl Fn(&Seen) -> Option<Reply> + Send + Sync + 'static) -> Server {
     of_manifest(manifest(), lie).await
@@ -67,7 +73,7 @@ pub(crate) async fn of_manifest(
     lie: impl Fn(&Seen) -> Option<Reply> + Send + Sync + 'static,
 ) -> Server {
     let manifest = manifest.to_string().into_bytes();
-    Server::start(move |seen| lie(seen).unwrap_or_else(|| honest(&manifest, seen))).await
+    serving(move |seen| lie(seen).unwrap_or_else(|| honest(&manifest, seen))).await
 }
 
 /// Notes which addresses are dialled. Names have the addresses that a test gives.

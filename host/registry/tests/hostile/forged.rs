@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
+use windlass_controlplane::lying::{Reply, Then};
 use windlass_registry::*;
 
 use super::fake::*;
-use super::server::{Reply, Then};
 use super::world::kind;
 
 #[tokio::test]

@@ -16,6 +16,5 @@ mod fake;
 mod folders;
 mod forged;
 mod redirects;
-mod server;
 mod time;
 mod world;

@@ -2,15 +2,10 @@
 
 use std::sync::Arc;
 
-use rcgen::{CertificateParams, KeyPair};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use windlass_controlplane::lying::{Reply, Seen};
 use windlass_registry::*;
 
 use super::fake::*;
-use super::server::{Reply, Server};
 use super::world::{kind, local};
 
 fn redirect(to: &str) -> Reply {
@@ -30,7 +25,7 @@ async fn a_redirect_leads_nowhere_that_is_not_named() {
         ("meta.example", &["169.254.169.254"]),
         ("mapped.example", &["::ffff:127.0.0.1"]),
     ]);
-    let victim = Server::start(|_| Reply::ok("", LAYER)).await;
+    let victim = serving(|_| Reply::ok("", LAYER)).await;
     let plain = format!("http://{}/", victim.host);
     // (where to, variant, what the error says)
     for (to, variant, want) in [
@@ -159,7 +154,7 @@ async fn only_blobs_are_redirected() {
 
 #[tokio::test]
 async fn no_credential_goes_along() {
-    let store = Server::start(|_| Reply::ok("", LAYER)).await;
+    let store = serving(|_| Reply::ok("", LAYER)).await;
     let to = format!("http://{}/layer?signature=secret", store.host);
     let server = lying(move |seen| match seen.header("authorization") {
         None => Some(Reply::status(
@@ -196,7 +191,7 @@ async fn a_store_that_asks_for_credentials_gets_none() {
         ("400 Bad", "Refused"),
     ] {
         let challenge = "WWW-Authenticate: Basic realm=\"r\"\r\n";
-        let store = Server::start(move |_| Reply::status(status, challenge)).await;
+        let store = serving(move |_| Reply::status(status, challenge)).await;
         let server = redirecting(format!("http://{}/?signature=secret", store.host)).await;
         let mut settings = watched(&[&server, &store], &Network::new(&[]));
         settings
@@ -219,7 +214,7 @@ async fn who_was_elsewhere_does_not_come_back_with_credentials() {
     let last = "/v2/private/secret";
     let server = Arc::new(parking_lot::Mutex::new(String::new()));
     let back = Arc::clone(&server);
-    let store = Server::start(move |_| redirect(&format!("http://{}{last}", back.lock()))).await;
+    let store = serving(move |_| redirect(&format!("http://{}{last}", back.lock()))).await;
     let to = format!("http://{}/", store.host);
     let registry = lying(move |seen| {
         if seen.target == last {
@@ -250,28 +245,18 @@ async fn who_was_elsewhere_does_not_come_back_with_credentials() {
 
 #[tokio::test]
 async fn https_stays_https() {
-    let store = Server::start(|_| Reply::ok("", LAYER)).await;
+    let store = serving(|_| Reply::ok("", LAYER)).await;
     let to = format!("http://{}/", store.host);
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
-    let certificate = params.self_signed(&key).unwrap();
-    let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], private)
-        .unwrap();
     let manifest = manifest().to_string().into_bytes();
-    let handler = move |seen: &super::server::Seen| match seen.target == blob_path(LAYER) {
+    let handler = move |seen: &Seen| match seen.target == blob_path(LAYER) {
         true => redirect(&to),
         false => honest(&manifest, seen),
     };
-    let server = Server::listen(handler, Some(TlsAcceptor::from(Arc::new(config)))).await;
+    let server = Server::secure(handler).await.unwrap();
     let mut settings = watched(&[&store], &Network::new(&[]));
     let host = HostSettings {
         allow_local: true,
-        ca: Some(certificate.pem().into_bytes()),
+        ca: server.ca.clone().map(String::into_bytes),
         ..HostSettings::default()
     };
     settings.hosts.insert(server.host.clone(), host);

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use windlass_controlplane::lying::{Reply, Then};
 use windlass_egress::{Dial, Dialing, Resolve, Resolving, TcpDialer};
 use windlass_registry::*;
 
 use super::fake::*;
-use super::server::{Reply, Then};
 use super::world::{artifact, kind};
 
 #[tokio::test]
@@ -19,9 +19,10 @@ async fn an_answer_begins_within_ten_seconds() {
         ("GET", "HTTP/1.1 200 OK\r\n"),
         ("GET", "HTTP/1.1 103 Early Hints\r\n\r\n"),
     ] {
-        let server =
-            lying(move |seen| (seen.method == method).then(|| Reply::raw(bytes, Then::Stall)))
-                .await;
+        let server = lying(move |seen| {
+            (seen.method == method).then(|| Reply::raw(bytes, Then::Stall(tokio::time::pause)))
+        })
+        .await;
         let error = pull(&server).await.unwrap_err();
         assert_eq!(kind(&error), "Unavailable", "{error}");
         assert!(error.to_string().contains("within 10 s"), "{error}");
@@ -38,9 +39,10 @@ async fn a_whole_pull_ends_within_a_minute() {
             LAYER.len()
         };
         let half = format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\nhalf");
-        let server =
-            lying(move |seen| (seen.target == path).then(|| Reply::raw(half.clone(), Then::Stall)))
-                .await;
+        let server = lying(move |seen| {
+            (seen.target == path).then(|| Reply::raw(half.clone(), Then::Stall(tokio::time::pause)))
+        })
+        .await;
         let error = pull(&server).await.unwrap_err();
         assert_eq!(kind(&error), "Unavailable", "{error}");
         assert!(error.to_string().contains("longer than 60 s"), "{error}");
@@ -64,7 +66,8 @@ impl Dial for Resumes {
 #[tokio::test]
 async fn a_mirror_that_stalls_leaves_time_for_the_registry() {
     let mirror = lying(|seen| {
-        (seen.target == blob_path(LAYER)).then(|| Reply::open("", b"half", Then::Stall))
+        (seen.target == blob_path(LAYER))
+            .then(|| Reply::open("", b"half", Then::Stall(tokio::time::pause)))
     })
     .await;
     let origin = lying(|_| None).await;
@@ -105,10 +108,10 @@ async fn a_name_that_nobody_answers_ends_too() {
 
 #[tokio::test]
 async fn an_upload_that_stalls_ends_within_five_minutes() {
-    let server = super::server::Server::start(|seen| match &*seen.method {
+    let server = serving(|seen| match &*seen.method {
         "HEAD" => Reply::status("404 Not Found", ""),
         "POST" => Reply::status("202 Accepted", "Location: /upload\r\n"),
-        _ => Reply::raw("", Then::Stall),
+        _ => Reply::raw("", Then::Stall(tokio::time::pause)),
     })
     .await;
     let client = Client::new(watched(&[&server], &Network::new(&[])));

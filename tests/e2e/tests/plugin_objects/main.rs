@@ -6,8 +6,6 @@ mod scene;
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 use windlass_controlplane::Registry;
@@ -277,21 +275,7 @@ async fn a_plugin_comes_from_a_private_registry_and_outlives_it() -> Result<()> 
     objects
         .until("Fetched", "False", "SourceUnauthorized")
         .await?;
-    let secret = json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "pull" },
-        "type": "kubernetes.io/dockerconfigjson",
-        "data": { ".dockerconfigjson": STANDARD.encode(auth.to_string()) },
-    });
-    objects.cluster.create(secret).await?;
-    let namespace = objects.name();
-    let named = |kind: &str| json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": { "name": "pull", "namespace": namespace } });
-    let (mut role, mut binding) = (named("Role"), named("RoleBinding"));
-    role["rules"] = json!([{ "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["pull"], "verbs": ["get"] }]);
-    binding["roleRef"] =
-        json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "pull" });
-    binding["subjects"] =
-        json!([{ "kind": "ServiceAccount", "name": "windlass", "namespace": namespace }]);
-    objects.account.grant(&[role, binding])?;
+    objects.pull_secret("pull", &auth).await?;
     objects
         .patch(&json!({ "spec": { "source": { "pullSecret": "pull" } } }))
         .await?;
