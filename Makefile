@@ -181,6 +181,7 @@ test-fast: toolchain $(NPM) ## Run the tests that need no Go
 	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
 test: toolchain go demo-built chromium docker-registry $(NPM) ## Run all tests, on a real control plane and on the embedded API server
 	@NODE_SUITES=tests/page-js EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
+	  OBJECTS_SUITES="$(QUICK_OBJECTS)" FILES_ONLY=tests/e2e/files-only \
 	  tests/summary --workspace -- --test-threads 4
 # `windlass dev` brings its own server. Attacks, faults and bad registries hit the host, and the real control plane has seen them.
 HOST_ONLY := artifacts attacks dev trouble
@@ -192,7 +193,9 @@ test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded A
 	  tests/summary --workspace -- --test-threads 4
 # These suites put plugins into config folders. They run once more, and each document is a Plugin object then. Each test
 # has an embedded server of its own, since objects have no namespace and tests share names. The real server runs one
-# test after the other, so it gets only a few. FILES_ONLY names the tests that are left out, with reasons.
+# test after the other, so it gets only a few. FILES_ONLY names the tests that are left out, with reasons. `make test` runs
+# the quick ones through objects, and part `objects` of `make test-long` runs them all.
+QUICK_OBJECTS := finalizers grants kinds lifecycle observe pause sweeper tracked_reads why
 OBJECTS := crash crds every_kind finalizers grants kinds late_kind lifecycle neighbours observe pause poison reload sweeper takeover traces tracked_reads why
 OBJECTS_REAL := kinds sweeper
 THROUGH_OBJECTS := OBJECTS_SUITES="$(OBJECTS)" OBJECTS_REAL="$(OBJECTS_REAL)" FILES_ONLY=tests/e2e/files-only
@@ -242,9 +245,9 @@ LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_t
 
 # The parts of `make test-long`, each of at most an hour on two cores. `tests/once` runs one unless it has passed on the
 # same tree: `make long-suites FORCE=1` repeats it.
-LONG := languages suites kubernetes mutants simulation judge threads-1 threads-2 threads-8 attacks storms image bench
+LONG := languages suites kubernetes mutants simulation judge objects threads-1 threads-2 threads-8 attacks storms image bench
 .PHONY: test-long $(LONG:%=long-%) $(LONG:%=part-%)
-test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites kubernetes mutants simulation judge threads-1 threads-2 threads-8 attacks storms image bench
+test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites kubernetes mutants simulation judge objects threads-1 threads-2 threads-8 attacks storms image bench
 $(LONG:%=long-%): long-%:
 	@tests/once $@ part-$* '$(filter-out FORCE=%,$(MAKEOVERRIDES))'
 part-languages: languages
@@ -256,6 +259,7 @@ part-simulation: toolchain
 	@target/debug/simulate --runs 10000
 	@target/debug/simulate --days 30
 part-judge: judge-the-judge
+part-objects: test-objects
 part-threads-1 part-threads-2 part-threads-8: part-threads-%: toolchain go demo-built chromium $(NPM)
 	@NODE_SUITES=tests/page-js tests/summary --workspace -- --test-threads $*
 part-attacks: toolchain go $(NPM)

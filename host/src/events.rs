@@ -135,7 +135,8 @@ impl Default for PluginQuota {
 impl RecorderState {
     /// The API server did not take an Event of `plugin`. Counts it; answers the reason, if it is a new one.
     fn failed(&mut self, plugin: &Arc<str>, error: &ApiError) -> Option<String> {
-        if is_of_terminating_namespace(error) {
+        // client-go's recorder does not take that for an error either.
+        if error.is_of_terminating_namespace() {
             return None;
         }
         let known = self.plugins.entry(plugin.clone()).or_default();
@@ -146,14 +147,6 @@ impl RecorderState {
         };
         let is_new = known.failed.len() < REASONS && known.failed.insert(reason.clone());
         is_new.then_some(reason)
-    }
-}
-
-/// Whether the namespace of an Event is terminating. client-go's recorder does not take that for an error either.
-fn is_of_terminating_namespace(error: &ApiError) -> bool {
-    match error {
-        ApiError::Status { causes, .. } => causes.iter().any(|it| it == "NamespaceTerminating"),
-        _ => false,
     }
 }
 

@@ -232,6 +232,14 @@ impl ApiError {
         }
     }
 
+    /// Whether the namespace is terminating, so that nothing can be created in it.
+    pub fn is_of_terminating_namespace(&self) -> bool {
+        match self {
+            Self::Status { causes, .. } => causes.iter().any(|it| it == "NamespaceTerminating"),
+            _ => false,
+        }
+    }
+
     /// How long to wait before the request is sent again, if the server said so.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

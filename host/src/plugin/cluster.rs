@@ -211,7 +211,8 @@ pub struct Traffic {
     pub requests: u32,
     /// How long the API server asked to wait, if it did.
     pub slow_down: Option<Duration>,
-    /// Whether the API server failed to answer, or was too busy to: what became of the call says nothing of the plugin.
+    /// Whether the API server failed to answer, was too busy to, or has a namespace that is terminating: what became of the
+    /// call says nothing of the plugin.
     pub unanswered: bool,
     /// When the plugin wants to be called again, if it said so.
     pub wake_at: Option<Timestamp>,

@@ -155,11 +155,11 @@ impl Call {
         self.api_calls.saturating_sub(made)
     }
 
-    /// The API server may have asked the plugin to wait.
+    /// The API server may have asked the plugin to wait, or be in no state in which another version could do better.
     pub(super) fn slow_down(&self, error: &ApiError) {
         let mut state = self.state.lock();
         state.slow_down = state.slow_down.max(error.slow_down());
-        state.unanswered |= error.is_no_answer();
+        state.unanswered |= error.is_no_answer() || error.is_of_terminating_namespace();
     }
 
     /// Whether the plugin may have one more line in the log, of no great length.

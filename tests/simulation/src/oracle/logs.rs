@@ -24,6 +24,12 @@ const UNTESTED: &str = "the new version cannot be tested, since no object can be
 /// What may be logged as an error when a host stands still while a plugin gets a new version.
 const LATE: &str = "writes are not sent: plugin ran past its deadline";
 
+/// What is logged as an error when the server refuses the writes of a new version, and not of the one before it.
+const ROLLED_BACK: &str = "the new version is rolled back";
+
+/// What the server says when it refuses a write.
+const REFUSED: &str = "this was made to fail on purpose";
+
 pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
     let about_leases = run.faults.iter().any(|fault| fault.what.is_about_leases());
     let loses = run.faults.iter().any(|fault| fault.what.loses_events());
@@ -38,6 +44,7 @@ pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
             || loses && message.ends_with(AUDIT)
             || deaf && message.contains(UNTESTED)
             || frozen && message.contains(LATE)
+            || message.contains(ROLLED_BACK) && message.contains(REFUSED)
     };
     let mut failures: Vec<Failure> = run
         .panics

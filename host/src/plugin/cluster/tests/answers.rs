@@ -103,12 +103,26 @@ async fn what_no_line_was_left_for_is_logged_in_the_next_call() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn people_are_told_what_unavailable_and_gone_leave_out() {
-    let mut terminating = answer(403, "Forbidden", "it is being terminated");
-    if let ApiError::Status { causes, .. } = &mut terminating {
+fn terminating() -> ApiError {
+    let mut error = answer(403, "Forbidden", "it is being terminated");
+    if let ApiError::Status { causes, .. } = &mut error {
         causes.push("NamespaceTerminating".into());
     }
+    error
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_a_namespace_is_terminating_says_nothing_of_the_plugin() {
+    let world = World::new().await;
+    let call = world.call().await;
+    call.slow_down(&answer(403, "Forbidden", "no"));
+    assert!(!call.traffic().unanswered);
+    call.slow_down(&terminating());
+    assert!(call.traffic().unanswered);
+}
+
+#[tokio::test(start_paused = true)]
+async fn people_are_told_what_unavailable_and_gone_leave_out() {
     let budget = answer(
         429,
         "TooManyRequests",
@@ -116,7 +130,7 @@ async fn people_are_told_what_unavailable_and_gone_leave_out() {
     );
     let away = ApiError::Unreachable("connection refused".into());
     let everyday = [answer(404, "NotFound", "no"), answer(409, "Conflict", "no")];
-    let (errors, journal) = told(&[terminating, budget, away]).await;
+    let (errors, journal) = told(&[terminating(), budget, away]).await;
     assert!(
         matches!(
             errors[..],
