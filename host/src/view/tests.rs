@@ -279,7 +279,8 @@ async fn what_somebody_did_before_a_patch_that_changes_nothing_wakes_its_author(
     let (author, other) = two(&world).await;
     world.change("a", "same").await;
     world.wait(SECOND).await;
-    (author.woken(), other.woken());
+    author.woken();
+    other.woken();
     let resource = config_maps().resource;
     let patches = [
         (
@@ -340,7 +341,8 @@ async fn who_deletes_its_own_object_runs_again() {
     let held = json!({ "metadata": { "finalizers": ["example.com/one"] } });
     assert_eq!(world.send("PATCH", path, &held).await.0, 200);
     world.wait(SECOND).await;
-    (author.woken(), other.woken());
+    author.woken();
+    other.woken();
     let resource = config_maps().resource;
     let delete = |by: &str| {
         let write = author

@@ -1,7 +1,7 @@
 //! A write that is under way: from before it is sent until its answer is taken in, or there is none.
 //!
 //! A write that changes nothing is answered with the version that somebody else's change has led to. That version is news
-//! to the author: it is no echo.
+//! to the author: it is not an echo.
 
 use std::mem::take;
 use std::sync::Arc;

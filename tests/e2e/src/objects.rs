@@ -177,13 +177,18 @@ impl Objects {
         });
         self.cluster.create(secret).await?;
         let namespace = self.name();
-        let named = |kind: &str| json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": { "name": name, "namespace": namespace } });
-        let (mut role, mut binding) = (named("Role"), named("RoleBinding"));
-        role["rules"] = json!([{ "apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get"] }]);
-        binding["roleRef"] =
-            json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name });
-        binding["subjects"] =
-            json!([{ "kind": "ServiceAccount", "name": "windlass", "namespace": namespace }]);
+        let metadata = json!({ "name": name, "namespace": namespace });
+        let group = "rbac.authorization.k8s.io";
+        let version = format!("{group}/v1");
+        let role = json!({
+            "apiVersion": version, "kind": "Role", "metadata": metadata,
+            "rules": [{ "apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get"] }],
+        });
+        let binding = json!({
+            "apiVersion": version, "kind": "RoleBinding", "metadata": metadata,
+            "roleRef": { "apiGroup": group, "kind": "Role", "name": name },
+            "subjects": [{ "kind": "ServiceAccount", "name": "windlass", "namespace": namespace }],
+        });
         self.account.grant(&[role, binding])
     }
 

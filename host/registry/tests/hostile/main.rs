@@ -1,7 +1,6 @@
 //! Pulls from registries on 127.0.0.1 that lie, and pushes to them.
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::indexing_slicing,
     reason = "a test fails by panicking"
 )]

@@ -24,11 +24,14 @@ const UNTESTED: &str = "the new version cannot be tested, since no object can be
 /// What may be logged as an error when a host stands still while a plugin gets a new version.
 const LATE: &str = "writes are not sent: plugin ran past its deadline";
 
-/// What is logged as an error when the server refuses the writes of a new version, and not of the one before it.
+/// What is logged as an error when more writes of a new version fail than of the one before it, although both do the same.
 const ROLLED_BACK: &str = "the new version is rolled back";
 
-/// What the server says when it refuses a write.
-const REFUSED: &str = "this was made to fail on purpose";
+/// Why writes fail, whatever the version: the server refuses them, or somebody else has made the object.
+const FAILING: [&str; 2] = [
+    "this was made to fail on purpose",
+    "somebody else was first",
+];
 
 pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
     let about_leases = run.faults.iter().any(|fault| fault.what.is_about_leases());
@@ -44,7 +47,7 @@ pub(super) fn judge(run: &Evidence) -> Vec<Failure> {
             || loses && message.ends_with(AUDIT)
             || deaf && message.contains(UNTESTED)
             || frozen && message.contains(LATE)
-            || message.contains(ROLLED_BACK) && message.contains(REFUSED)
+            || message.contains(ROLLED_BACK) && FAILING.iter().any(|why| message.contains(why))
     };
     let mut failures: Vec<Failure> = run
         .panics
