@@ -3,7 +3,6 @@
 //! A ReplicaSet keeps a number of pods. Each pass claims pods, creates or deletes the difference, and writes the status. The
 //! rules are those of Kubernetes' documentation and enhancement proposals.
 
-mod pod;
 mod status;
 
 use std::collections::BTreeMap;
@@ -11,12 +10,13 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use windlass_kit::pod::{FIELDS, Pod};
+use windlass_kit::ranking::Order;
 use windlass_sdk::{
     Action, ChildrenQuery, Cluster, Code, DeleteOptions, Error, Event, Failure, LabelSelector,
-    Needs, Object, Patch, Reconciler, export, manage, need,
+    Needs, Object, ObjectRef, Patch, Reconciler, export, manage, need,
 };
 
-use crate::pod::{FIELDS, Order, Pod};
 use crate::status::{Observed, Status};
 
 /// How many pods a pass creates or deletes at most.
@@ -131,8 +131,11 @@ fn claim(set: &ReplicaSet, cluster: &dyn Cluster) -> Result<Vec<Pod>, Failure> {
     let mut ours = Vec::with_capacity(found.len());
     for pod in found {
         let matches = set.spec.selector.matches(&pod.metadata.labels);
-        let is_ours = pod.controller() == Some(&set.metadata.uid);
-        let (target, uid) = (pod.reference(), &pod.metadata.uid);
+        let is_ours = pod
+            .metadata
+            .controller()
+            .is_some_and(|owner| owner.uid == set.metadata.uid);
+        let (target, uid) = (reference(&pod), &pod.metadata.uid);
         match (is_ours, matches) {
             (true, true) => ours.push(pod),
             (true, false) => cluster.disown(&target, uid)?,
@@ -190,7 +193,7 @@ fn scale_down(
     let exactly = |pod: &&Pod| {
         let uid = Some(pod.metadata.uid.clone());
         (
-            pod.reference(),
+            reference(pod),
             DeleteOptions {
                 uid,
                 ..DeleteOptions::default()
@@ -292,6 +295,12 @@ fn new_pod(set: &ReplicaSet) -> Value {
     }
     metadata.insert("ownerReferences".into(), json!([set.owner_reference()]));
     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.spec })
+}
+
+/// The reference of a pod.
+fn reference(pod: &Pod) -> ObjectRef {
+    let metadata = &pod.metadata;
+    ObjectRef::new("v1", "Pod", &*metadata.namespace, &*metadata.name)
 }
 
 /// What the API server says, or else what the host says.

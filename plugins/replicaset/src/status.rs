@@ -3,9 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use windlass_kit::pod::Pod;
 use windlass_sdk::LabelSelector;
-
-use crate::pod::Pod;
 
 /// What was observed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -59,7 +58,7 @@ impl Status {
         let active = || seen.pods.iter().filter(|pod| pod.is_active());
         let available_at = |pod: &Pod| pod.available_at(seen.min_ready_seconds);
         let is_available = |pod: &&Pod| available_at(pod).is_some_and(|at| at <= seen.now);
-        let is_terminating = |pod: &&Pod| pod.is_deleting() && !pod.is_terminal();
+        let is_terminating = |pod: &&Pod| pod.metadata.is_deleting() && !pod.is_terminal();
         let status = Self {
             replicas: active().count(),
             fully_labeled_replicas: active()
