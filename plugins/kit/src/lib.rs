@@ -3,6 +3,12 @@
 //! This crate knows neither the SDK nor any I/O. The rules are those of Kubernetes' documentation, its enhancement proposals,
 //! and its observed behavior.
 
+pub mod claim;
+pub mod cron;
+pub mod finished;
 pub mod metadata;
+pub mod namespace;
+pub mod percent;
 pub mod pod;
 pub mod ranking;
+pub mod template;

@@ -15,6 +15,10 @@ pub struct Metadata {
     pub namespace: String,
     /// Unique forever.
     pub uid: String,
+    /// Which version of the object this is.
+    pub resource_version: String,
+    /// Counts the changes of the spec.
+    pub generation: i64,
     /// When the object was created.
     pub creation_timestamp: Option<Timestamp>,
     /// When somebody deleted it.

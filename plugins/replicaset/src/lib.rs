@@ -10,11 +10,13 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use windlass_kit::claim::{Claim, claim};
 use windlass_kit::pod::{FIELDS, Pod};
 use windlass_kit::ranking::Order;
 use windlass_sdk::{
     Action, ChildrenQuery, Cluster, Code, DeleteOptions, Error, Event, Failure, LabelSelector,
-    Needs, Object, ObjectRef, Patch, Reconciler, export, manage, need,
+    Needs, Object, ObjectRef, Patch, ReconcileGoing, Reconciler, export, export_going, manage,
+    need,
 };
 
 use crate::status::{Observed, Status};
@@ -81,6 +83,7 @@ pub struct Controller;
 impl Reconciler for Controller {
     const WATCHES: (&'static str, &'static str) = ("apps/v1", "ReplicaSet");
     const WRITES_STATUS: bool = true;
+    const RECONCILE_GOING: Option<ReconcileGoing<Self>> = Some(Self::reconcile_going);
     type Object = ReplicaSet;
 
     fn needs() -> Needs {
@@ -90,10 +93,8 @@ impl Reconciler for Controller {
 
     fn reconcile(&self, set: &ReplicaSet, cluster: &dyn Cluster) -> Result<Action, Failure> {
         let gates: Gates = cluster.settings()?;
-        let now: Timestamp = cluster.now().parse().map_err(|error: jiff::Error| {
-            Failure::transient(format!("the time of the call is not a time: {error}"))
-        })?;
-        let mut pods = claim(set, cluster)?;
+        let now = time(cluster)?;
+        let mut pods = claimed(set, cluster)?;
         let wanted = set.spec.replicas.unwrap_or(1);
         let active = pods.iter().filter(|pod| pod.is_active()).count();
         let refused = if active < wanted {
@@ -116,6 +117,23 @@ impl Reconciler for Controller {
     }
 }
 
+impl Controller {
+    /// While a set is being deleted, its status stays right.
+    fn reconcile_going(&self, set: &ReplicaSet, cluster: &dyn Cluster) -> Result<Action, Failure> {
+        let gates: Gates = cluster.settings()?;
+        let pods = children(set, cluster)?;
+        report(set, cluster, &gates, time(cluster)?, &pods, None)?;
+        Ok(Action::AwaitChange)
+    }
+}
+
+/// The time of the call.
+fn time(cluster: &dyn Cluster) -> Result<Timestamp, Failure> {
+    cluster.now().parse().map_err(|error: jiff::Error| {
+        Failure::transient(format!("the time of the call is not a time: {error}"))
+    })
+}
+
 /// The pods of a namespace that the set controls.
 fn children(set: &ReplicaSet, cluster: &dyn Cluster) -> Result<Vec<Pod>, Error> {
     let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
@@ -124,28 +142,24 @@ fn children(set: &ReplicaSet, cluster: &dyn Cluster) -> Result<Vec<Pod>, Error> 
 
 /// Adopts pods that match the selector and have no controller, and disowns pods that no longer match. Returns the pods
 /// that the set controls.
-fn claim(set: &ReplicaSet, cluster: &dyn Cluster) -> Result<Vec<Pod>, Failure> {
+fn claimed(set: &ReplicaSet, cluster: &dyn Cluster) -> Result<Vec<Pod>, Failure> {
     let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
     let query = ChildrenQuery::all("v1", "Pod").in_namespace(namespace);
     let found: Vec<Pod> = cluster.list_children(&query.with_orphans())?;
     let mut ours = Vec::with_capacity(found.len());
     for pod in found {
         let matches = set.spec.selector.matches(&pod.metadata.labels);
-        let is_ours = pod
-            .metadata
-            .controller()
-            .is_some_and(|owner| owner.uid == set.metadata.uid);
         let (target, uid) = (reference(&pod), &pod.metadata.uid);
-        match (is_ours, matches) {
-            (true, true) => ours.push(pod),
-            (true, false) => cluster.disown(&target, uid)?,
-            (false, true) if pod.is_active() => match cluster.adopt(&target, uid) {
+        match claim(&pod.metadata, &set.metadata.uid, matches) {
+            Claim::Keep => ours.push(pod),
+            Claim::Disown => cluster.disown(&target, uid)?,
+            Claim::Adopt if pod.is_active() => match cluster.adopt(&target, uid) {
                 Ok(_) => ours.push(pod),
                 // Somebody else has it, or it is gone.
                 Err(error) if matches!(error.code, Code::Conflict | Code::NotFound) => {}
                 Err(error) => return Err(error.into()),
             },
-            (false, _) => {}
+            Claim::Adopt | Claim::Leave => {}
         }
     }
     Ok(ours)
@@ -300,7 +314,7 @@ fn new_pod(set: &ReplicaSet) -> Value {
 /// The reference of a pod.
 fn reference(pod: &Pod) -> ObjectRef {
     let metadata = &pod.metadata;
-    ObjectRef::new("v1", "Pod", &*metadata.namespace, &*metadata.name)
+    ObjectRef::new("v1", "Pod", &metadata.namespace, &*metadata.name)
 }
 
 /// What the API server says, or else what the host says.
@@ -312,3 +326,4 @@ fn text(error: &Error) -> String {
 }
 
 export!(Controller);
+export_going!(Controller);

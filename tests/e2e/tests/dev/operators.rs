@@ -65,6 +65,16 @@ fn backup_starts_each_job_once_while_hosts_fail() -> Result<()> {
 }
 
 #[test]
+fn cronjob_starts_each_job_once_while_hosts_fail() -> Result<()> {
+    holds("cronjob", 3, "60")
+}
+
+#[test]
+fn deployment_rolls_out_while_hosts_fail() -> Result<()> {
+    holds("deployment", 11, "60")
+}
+
+#[test]
 fn dns_keeps_its_records_at_a_server_that_fails() -> Result<()> {
     holds("dns", 3, "60")
 }
@@ -75,13 +85,33 @@ fn janitor_deletes_each_kind_in_time_while_hosts_fail() -> Result<()> {
 }
 
 #[test]
+fn job_counts_each_pod_once_while_hosts_fail() -> Result<()> {
+    holds("job", 5, "60")
+}
+
+#[test]
+fn the_small_controllers_do_their_work_while_hosts_fail() -> Result<()> {
+    for name in [
+        "pv-protection",
+        "pvc-protection",
+        "root-ca",
+        "sample-controller",
+        "serviceaccount",
+        "ttl-after-finished",
+    ] {
+        holds(name, 2, "20")?;
+    }
+    Ok(())
+}
+
+#[test]
 fn reflector_copies_both_kinds_while_hosts_fail() -> Result<()> {
     holds("reflector", 4, "60")
 }
 
 #[test]
 fn replicaset_keeps_its_pods_while_hosts_fail() -> Result<()> {
-    holds("replicaset", 3, "60")
+    holds("replicaset", 4, "60")
 }
 
 #[test]
