@@ -9,7 +9,7 @@ DENY := 0.20.2
 VALE := 3.21.0
 CYCLONEDX := 0.5.9
 LANGUAGES := rust quickjs go python starlingmonkey
-GUESTS := attacker backup bench-family bench-greeter bench-holder bench-station courier greeter hello hostile janitor puppet registrar relay replicaset selective steward sweeper twins webapp wrong
+GUESTS := attacker backup bench-family bench-greeter bench-holder bench-station courier cronjob deployment greeter hello hostile janitor job puppet pv-protection pvc-protection registrar relay replicaset root-ca sample-controller selective serviceaccount steward sweeper ttl-after-finished twins webapp wrong
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 STATIC := $(shell uname -m)-unknown-linux-musl
 
@@ -52,6 +52,19 @@ demo-cluster: toolchain go demo-built ## Show the life cycle of a Greeting on a 
 demo-built: toolchain
 	cargo build --workspace --bin windlass --bin demo
 	cargo build -p greeter --profile guest --target wasm32-wasip2 --target-dir target/guests
+
+# Kubernetes' controllers, for `windlass cluster`: their components are a part of the program.
+BUNDLE := deployment replicaset
+.PHONY: cluster cluster-built bundle
+bundle: toolchain
+	@cargo build --quiet $(BUNDLE:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
+	@rm -rf target/bundle && mkdir -p target/bundle
+	@for name in $(BUNDLE); do cp plugins/$$name/plugin.yaml target/bundle/$$name.yaml && \
+	cp target/guests/wasm32-wasip2/guest/$${name//-/_}.wasm target/bundle/$$name.wasm; done
+cluster-built: bundle
+	cargo build --release -p windlass --features bundle
+cluster: cluster-built ## Run a small cluster whose controllers are plugins, until Ctrl+C
+	@target/release/windlass cluster --nodes 3
 
 .PHONY: up down
 up: toolchain go ## Start a real control plane, and print the path of its kubeconfig
@@ -141,7 +154,7 @@ static: toolchain ## Build the host as one static binary, and check that it star
 	  CARGO_TARGET_$(shell echo $(MUSL) | tr a-z A-Z)_RUSTFLAGS="$(FOLDERS:%=--remap-path-prefix=%)" \
 	  cargo build --release --locked --target $(STATIC) -p windlass-host
 	@rm -rf target/image && mkdir -p target/image
-	@cp target/$(STATIC)/release/windlass-host target/image/windlass
+	@strip -o target/image/windlass target/$(STATIC)/release/windlass-host
 	@unshare --map-root-user --root=target/image /windlass --version
 image: static sbom ## Build the image with that binary, with buildah, and list what is in it
 	@command -v buildah >/dev/null || $(call debian,buildah)
@@ -155,6 +168,8 @@ sbom: toolchain $(TOOLS)/bin/cargo-cyclonedx-$(CYCLONEDX)
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(TOOLS)/bin/cargo-cyclonedx cyclonedx --quiet --format json \
 	  --target $(STATIC) --manifest-path host/Cargo.toml --override-filename windlass.cdx
 	@mkdir -p target && mv host/windlass.cdx.json target/windlass-$(VERSION).cdx.json
+# It writes one for each crate of the workspace.
+	@git ls-files -z --others '*windlass.cdx.json' | xargs -0 rm -f
 
 # Installs a package of Debian where that is allowed; otherwise says what to install.
 debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { apt-get install -y -qq $(1) >&2 || { apt-get update -qq && apt-get install -y -qq $(1) >&2; }; }; } || { echo "install $(1) first (Debian: apt-get install $(1))" >&2; exit 1; }
@@ -184,7 +199,7 @@ test: toolchain go demo-built chromium docker-registry $(NPM) ## Run all tests, 
 	  OBJECTS_SUITES="$(QUICK_OBJECTS)" FILES_ONLY=tests/e2e/files-only \
 	  tests/summary --workspace -- --test-threads 4
 # `windlass dev` brings its own server. Attacks, faults and bad registries hit the host, and the real control plane has seen them.
-HOST_ONLY := artifacts attacks dev trouble
+HOST_ONLY := artifacts attacks cluster dev trouble
 # The embedded server has no Pod Security admission, no controllers that make pods of Deployments, no flow control, and no type checker of policies.
 REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them each_request_of_a_host_has_the_priority_of_its_kind the_type_checker_warns_of_nothing
 E2E := $(filter-out $(HOST_ONLY),$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
@@ -223,13 +238,14 @@ $(SUITES:%=suite-%): suite-%: toolchain go
 	@cargo build --quiet --release -p windlass-controlplane --bin controlplane
 	@tests/suites/suite $* $(SERVER)
 # Kubernetes' own integration suites, with a plugin in the place of a controller; SIDE=original leaves the controller in.
-KUBERNETES_SUITES := replicaset
+KUBERNETES_SUITES := replicaset deployment cronjob serviceaccount
+KUBERNETES_PLUGINS := deployment replicaset cronjob serviceaccount
 SIDE := plugin
 .PHONY: $(KUBERNETES_SUITES:%=kubernetes-suite-%)
 $(KUBERNETES_SUITES:%=kubernetes-suite-%): kubernetes-suite-%: toolchain go ## Run Kubernetes' own test/integration/NAME on the plugin NAME
 	@cargo build --quiet --workspace --bin demo --bin controlplane
 	@cargo build --quiet --release -p windlass
-	@cargo build --quiet -p $* --profile guest --target wasm32-wasip2 --target-dir target/guests
+	@cargo build --quiet $(KUBERNETES_PLUGINS:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@tests/kubernetes-suites/run $* $(SIDE)
 # SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20), BUG (of host/src/bugs.rs) and TRACE=1 say what is run.
 .PHONY: simulate judge-the-judge

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -59,16 +61,38 @@ func run(ctx context.Context, client kubernetes.Interface, name string, settings
 		return err
 	}
 	defer output.Close()
-	host := exec.Command(os.Getenv("WINDLASS"), "run", "--config", plugin.folder, "--kubeconfig", kubeconfig,
-		"--log-format", "text", "--admin-bind-address", "0", "--graceful-shutdown-timeout", "3s")
-	host.Stdout, host.Stderr = output, output
-	if err := host.Start(); err != nil {
+	kills := interval("WINDLASS_KILL")
+	start := func() (*exec.Cmd, chan error, error) {
+		host := exec.Command(os.Getenv("WINDLASS"), "run", "--config", plugin.folder, "--kubeconfig", kubeconfig,
+			"--log-format", "text", "--admin-bind-address", "0", "--graceful-shutdown-timeout", "3s")
+		if kills > 0 {
+			// The Lease of a host that was killed expires soon.
+			host.Args = append(host.Args, "--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadline", "2s",
+				"--leader-elect-retry-period", "500ms")
+		}
+		host.Stdout, host.Stderr = output, output
+		ended := make(chan error, 1)
+		err := host.Start()
+		if err == nil {
+			go func() { ended <- host.Wait() }()
+		}
+		return host, ended, err
+	}
+	host, ended, err := start()
+	if err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- host.Wait() }()
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
+	var swap, kill <-chan time.Time
+	if swaps := interval("WINDLASS_SWAP"); swaps > 0 {
+		ticker := time.NewTicker(swaps)
+		defer ticker.Stop()
+		swap = ticker.C
+	}
+	if kills > 0 {
+		kill = time.After(rand.N(2 * kills))
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -86,8 +110,25 @@ func run(ctx context.Context, client kubernetes.Interface, name string, settings
 			if err := plugin.install(settings()); err != nil {
 				return err
 			}
+		case <-swap:
+			if err := plugin.swap(); err != nil {
+				return err
+			}
+		case <-kill:
+			_ = host.Process.Kill()
+			<-ended
+			if host, ended, err = start(); err != nil {
+				return err
+			}
+			kill = time.After(rand.N(2 * kills))
 		}
 	}
+}
+
+// interval reads a setting in milliseconds. Without it, nothing happens in intervals.
+func interval(setting string) time.Duration {
+	milliseconds, _ := strconv.Atoi(os.Getenv(setting))
+	return time.Duration(milliseconds) * time.Millisecond
 }
 
 // serve lends the credentials of client to anyone who connects from this machine. It returns its address.
@@ -119,6 +160,7 @@ func serve(client kubernetes.Interface) (string, func(), error) {
 type plugin struct {
 	name, folder, draft string
 	settings            string
+	swaps               int
 }
 
 // install puts the plugin into the folder, with these settings. It does nothing if it is there like that.
@@ -136,8 +178,7 @@ func (p *plugin) install(settings map[string]any) error {
 		if err := os.Mkdir(p.folder, 0o700); err != nil {
 			return err
 		}
-		component := p.name + ".wasm"
-		if err := os.Symlink(filepath.Join(from, component), filepath.Join(p.folder, component)); err != nil {
+		if err := p.swap(); err != nil {
 			return err
 		}
 	}
@@ -148,4 +189,22 @@ func (p *plugin) install(settings map[string]any) error {
 	}
 	p.settings = string(text)
 	return os.Rename(p.draft, filepath.Join(p.folder, p.name+".yaml"))
+}
+
+// swap puts another build of the component into the folder. There are two: the second has one section more.
+func (p *plugin) swap() error {
+	component := p.name + ".wasm"
+	code, err := os.ReadFile(filepath.Join(os.Getenv("WINDLASS_PLUGINS"), component))
+	if err != nil {
+		return err
+	}
+	if p.swaps%2 == 1 {
+		// A custom section with the name "swap", and nothing in it.
+		code = append(code, 0, 5, 4, 's', 'w', 'a', 'p')
+	}
+	p.swaps++
+	if err := os.WriteFile(p.draft+".wasm", code, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(p.draft+".wasm", filepath.Join(p.folder, component))
 }
