@@ -14,7 +14,7 @@ mod expiry;
 mod feed;
 mod garbage;
 mod namespaces;
-mod node;
+pub mod node;
 mod queue;
 mod roles;
 mod services;

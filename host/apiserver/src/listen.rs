@@ -110,6 +110,11 @@ impl Listener {
         self.address.port()
     }
 
+    /// The server.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
     /// The address, as clients name it.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)

@@ -12,8 +12,10 @@ pub use controllers::{Controllers, UnknownController};
 pub struct Options {
     /// Keeps every accepted write, for an oracle.
     pub history: bool,
-    /// Whether there is a simulated node, and what it does.
+    /// Whether there are simulated nodes, and what they do.
     pub node: Node,
+    /// How many simulated nodes there are, if any.
+    pub nodes: u32,
     /// Which controllers run.
     pub controllers: Controllers,
     /// Who may do what.
@@ -33,7 +35,7 @@ pub struct Options {
     pub job_duration: Duration,
 }
 
-/// Whether there is a simulated node, and what it does.
+/// Whether there are simulated nodes, and what they do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Node {
     /// There is none.
@@ -61,6 +63,7 @@ impl Default for Options {
         Self {
             history: false,
             node: Node::default(),
+            nodes: 1,
             controllers: Controllers::default(),
             authorization: Authorization::default(),
             ca: None,

@@ -95,6 +95,11 @@ impl Embedded {
         })
     }
 
+    /// The server, for clients in this process.
+    pub fn server(&self) -> &Server {
+        self.listener.server()
+    }
+
     /// Its address.
     pub fn url(&self) -> String {
         self.listener.url()

@@ -11,7 +11,7 @@ use windlass_host::seams::Seams;
 use windlass_host::telemetry;
 
 use crate::replay::Different;
-use crate::{apiserver, dev, fixtures, inspect, project, replay, top};
+use crate::{apiserver, cluster, dev, fixtures, inspect, project, replay, top};
 use command_line::Command;
 pub use command_line::{Windlass, command};
 
@@ -57,6 +57,7 @@ async fn done(command: Command, threads: usize, seams: Seams) -> anyhow::Result<
         Command::Host(command) => command.run(threads, seams).await,
         Command::Top(flags) => top::top(flags, seams).await,
         Command::Apiserver(flags) => apiserver::serve(flags, seams).await,
+        Command::Cluster(flags) => cluster::run(flags, threads, seams).await,
         Command::Dev(flags) => dev::run(*flags, threads, seams).await,
         Command::Render(flags) => dev::render(flags, threads, seams).await,
         Command::Test(flags) => fixtures::test(flags, threads, seams).await,

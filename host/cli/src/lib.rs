@@ -5,12 +5,13 @@
 //! ```layers
 //! cli  the command line: parses it, and runs the command
 //! fixtures, replay  runs calls again: those of fixture files, and recorded passes
-//! dev, inspect  runs an author's project while it is written, and renders what a plugin would write; describes a component
+//! cluster, dev, inspect  a small cluster; runs an author's project while it is written, and renders what a plugin would write; describes a component
 //! apiserver, project, top  the embedded API server; an author's project; a terminal
 //! ```
 
 pub mod apiserver;
 pub mod cli;
+pub mod cluster;
 pub mod dev;
 pub mod fixtures;
 pub mod inspect;

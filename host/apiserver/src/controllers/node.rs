@@ -1,4 +1,4 @@
-//! A simulated node: pods are scheduled to it, run and end, and workloads are as if their pods did.
+//! Simulated nodes: pods are scheduled to them, run and end, and workloads are as if their pods did.
 //!
 //! - A pod that fits is bound at once, runs after a short delay, and goes a short delay after it is deleted,
 //!   within its grace period. Pods of Jobs end by themselves.
@@ -9,8 +9,8 @@
 mod kubelet;
 mod leases;
 mod lifecycle;
-mod machine;
-mod pods;
+pub mod machine;
+pub mod pods;
 mod scheduler;
 mod workloads;
 
@@ -29,7 +29,7 @@ use pods::PodStep;
 use scheduler::Scheduler;
 use workloads::Workload;
 
-/// The name of the node.
+/// The name of the first node. The others have a number after it, from 2 on.
 pub(super) const NAME: &str = "windlass-node";
 const KUBELET: Agent = Agent {
     program: "kubelet",
@@ -70,6 +70,8 @@ pub(super) struct SimulatedNode {
     scheduler: Scheduler,
     /// Workloads whose pods have no room.
     halted: BTreeSet<Thing>,
+    /// The nodes that are down.
+    down: BTreeSet<String>,
 }
 
 impl Default for SimulatedNode {
@@ -82,6 +84,26 @@ impl Default for SimulatedNode {
             kubelet: Kubelet::default(),
             scheduler: Scheduler::default(),
             halted: BTreeSet::new(),
+            down: BTreeSet::new(),
+        }
+    }
+}
+
+/// The name of a node, the first being 1.
+pub fn name_of(number: u32) -> String {
+    match number {
+        0 | 1 => NAME.to_owned(),
+        other => format!("{NAME}-{other}"),
+    }
+}
+
+/// The number of a simulated node. None for other nodes.
+pub fn number_of(name: &str) -> Option<u32> {
+    match name.strip_prefix(NAME)? {
+        "" => Some(1),
+        rest => {
+            let number = rest.strip_prefix('-')?.parse().ok()?;
+            (number > 1 && name_of(number) == name).then_some(number)
         }
     }
 }
@@ -175,18 +197,28 @@ impl SimulatedNode {
                 machine::register(server)?;
                 self.queue.add(NodeTask::Beat);
                 if taints(server) {
-                    lifecycle::follow(server, &NamespacedName::new("", NAME))?;
+                    for number in 1..=server.options().nodes {
+                        lifecycle::follow(server, &NamespacedName::new("", &name_of(number)))?;
+                    }
                 }
                 Ok(None)
             }
             NodeTask::Beat => {
                 if !taints(server) {
-                    leases::renew(server)?;
+                    for number in 1..=server.options().nodes {
+                        let name = name_of(number);
+                        if !self.down.contains(&name) {
+                            leases::renew(server, &name)?;
+                        }
+                    }
                 }
                 Ok(Some(now + BEAT))
             }
             NodeTask::Taint(_) if !taints(server) => Ok(None),
-            NodeTask::Taint(key) => lifecycle::follow(server, key).map(|()| None),
+            NodeTask::Taint(key) => {
+                self.follow_power(server, key)?;
+                lifecycle::follow(server, key).map(|()| None)
+            }
             NodeTask::Pod(thing) => self.pod(server, thing, now),
             NodeTask::Schedule(thing) => self.scheduler.schedule(server, thing).map(|()| None),
             NodeTask::Workload(thing) => {
@@ -224,6 +256,50 @@ impl SimulatedNode {
                 self.queue.add(NodeTask::Schedule(thing.clone()));
             }
         }
+        if self.down.contains(pods::node(&pod)) {
+            return lifecycle::lose(server, &thing.key, pod).map(|()| None);
+        }
         self.kubelet.step(server, &thing.key, pod, now)
+    }
+
+    /// Notes whether a node is down: somebody has said so on it. Its pods are told.
+    fn follow_power(&mut self, server: &Server, key: &NamespacedName) -> Result<(), Failed> {
+        if number_of(&key.name).is_none() {
+            return Ok(());
+        }
+        let name = key.name.to_string();
+        let is_down = machine::follow_power(server, key)?;
+        let has_changed = if is_down {
+            self.down.insert(name)
+        } else {
+            self.down.remove(&name)
+        };
+        if has_changed {
+            for thing in self.scheduler.on_node(&key.name) {
+                self.queue.add(NodeTask::Pod(thing));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_known_by_their_numbers() {
+        for number in [1, 2, 17] {
+            assert_eq!(number_of(&name_of(number)), Some(number));
+        }
+        for other in [
+            "windlass-node-1",
+            "windlass-node-02",
+            "windlass-nodes",
+            "windlass-node-",
+            "a",
+        ] {
+            assert_eq!(number_of(other), None, "{other}");
+        }
     }
 }

@@ -8,6 +8,7 @@ use windlass_host::telemetry::{Endpoint, LogFlags, LogSettings};
 
 use super::examples;
 use crate::apiserver::ApiServerFlags;
+use crate::cluster::LocalClusterFlags;
 use crate::dev::{DevFlags, RenderFlags};
 use crate::fixtures::{FakeFlags, TestFlags};
 use crate::inspect::InspectFlags;
@@ -55,6 +56,7 @@ pub(super) fn log_settings(log: &LogFlags, command: &Command) -> Result<LogSetti
         // What a plugin does is told, and not logged as well.
         Command::Dev(_) => "error,windlass_host::hosting=off,windlass_host::controller=off",
         Command::Test(_) | Command::Fake(_) => "warn,plugin=info",
+        Command::Cluster(_) => "warn",
         _ => "info",
     };
     let mut settings = log.settings(usual, command.traces()?);
@@ -99,6 +101,8 @@ pub enum Command {
     Completion(CompletionFlags),
     /// Serve an in-memory Kubernetes API on this machine, to try plugins; not for production
     Apiserver(ApiServerFlags),
+    /// Run a small cluster in this process: that API, simulated nodes, and Kubernetes' controllers as plugins
+    Cluster(LocalClusterFlags),
 }
 
 impl Command {

@@ -3,7 +3,7 @@
 use windlass_host::cli::{EXAMPLES as OF_THE_HOST, Example};
 
 /// Examples of this program's own commands.
-const EXAMPLES: [Example; 16] = [
+const EXAMPLES: [Example; 17] = [
     (
         "windlass",
         "# Create a plugin and run it, without a cluster
@@ -26,6 +26,14 @@ windlass new greeter --lang js
 # For a new kind, and for an existing kind
 windlass new dba --kind Database --group db.example.com --cluster-scoped
 windlass new dba --from database.crd.yaml",
+    ),
+    (
+        "cluster",
+        "# Three nodes, and Kubernetes' controllers as plugins
+windlass cluster --nodes 3
+
+# Your own plugins beside them, and no controller for Jobs
+windlass cluster --plugins plugins/ --without job",
     ),
     (
         "dev",

@@ -70,6 +70,7 @@ impl Kubelet {
             PodStep::Finish | PodStep::Stop => {
                 kubelet.replace(part, &status::stopped(pod, wall))?
             }
+            PodStep::Fail => kubelet.replace(part, &status::failed(pod, wall))?,
             PodStep::Expire => kubelet.replace(part, &status::expired(pod, wall))?,
             PodStep::Remove => {
                 let options = json!({ "gracePeriodSeconds": 0, "preconditions": { "uid": uid } });
@@ -81,7 +82,7 @@ impl Kubelet {
 
     fn address(&mut self, pod: &Value) -> Address {
         if pod.pointer("/spec/hostNetwork") == Some(&Value::Bool(true)) {
-            return Address(machine::ADDRESS.to_owned());
+            return Address(machine::address(pods::node(pod)));
         }
         self.addresses += 1;
         let [_, high, middle, low] = self.addresses.to_be_bytes();

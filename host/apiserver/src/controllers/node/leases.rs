@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::KUBELET;
 use super::scheduler::micros;
-use super::{KUBELET, NAME};
 use crate::controllers::client::{At, Client, Failed, core};
 use crate::meta;
 use crate::server::Server;
@@ -42,32 +42,32 @@ fn is_current(lease: &Value, now: Timestamp) -> bool {
     !text("/spec/holderIdentity").is_empty() && ends.is_some_and(|ends| now < ends)
 }
 
-/// Says that the node lives, as a kubelet does.
-pub(super) fn renew(server: &Server) -> Result<(), Failed> {
+/// Says that this node lives, as a kubelet does.
+pub(super) fn renew(server: &Server, name: &str) -> Result<(), Failed> {
     let registry = server.registry();
     let leases = registry.find(GROUP, "v1", "leases").ok_or(Failed::Absent)?;
     let nodes = core(&registry, "nodes").ok_or(Failed::Absent)?;
     let node = server
         .store()
-        .get(&nodes.place(), &NamespacedName::new("", NAME))
+        .get(&nodes.place(), &NamespacedName::new("", name))
         .ok_or(Failed::Absent)?
         .value();
-    let key = NamespacedName::new("kube-node-lease", NAME);
+    let key = NamespacedName::new("kube-node-lease", name);
     let agent = KUBELET;
     let client = Client { server, agent };
     let spec = json!({
-        "holderIdentity": NAME,
+        "holderIdentity": name,
         "leaseDurationSeconds": SECONDS,
         "renewTime": micros(server),
     });
     if server.store().get(&leases.place(), &key).is_some() {
         return client.merge(At::new(leases, &key), &json!({ "spec": spec }));
     }
-    let owner = json!({ "apiVersion": "v1", "kind": "Node", "name": NAME, "uid": meta::text(&node, "uid") });
+    let owner = json!({ "apiVersion": "v1", "kind": "Node", "name": name, "uid": meta::text(&node, "uid") });
     let lease = json!({
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
-        "metadata": { "name": NAME, "namespace": "kube-node-lease", "ownerReferences": [owner] },
+        "metadata": { "name": name, "namespace": "kube-node-lease", "ownerReferences": [owner] },
         "spec": spec,
     });
     client.create(At::new(leases, &key), &lease)

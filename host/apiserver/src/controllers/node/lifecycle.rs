@@ -5,11 +5,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::MANAGER;
+use super::pods::status;
 use crate::controllers::client::{At, Client, Failed, core};
 use crate::json::{list_at, text};
-use crate::meta;
 use crate::server::Server;
 use crate::store::NamespacedName;
+use crate::{conditions, meta};
 
 const EFFECT: &str = "NoSchedule";
 const CORDON: &str = "node.kubernetes.io/unschedulable";
@@ -82,6 +83,18 @@ pub(super) fn follow(server: &Server, key: &NamespacedName) -> Result<(), Failed
         "spec": { "taints": taints },
     });
     Client { server, agent }.merge(At::new(nodes, key), &patch)
+}
+
+/// Says on a pod that nobody hears of its node, unless it says so.
+pub(super) fn lose(server: &Server, key: &NamespacedName, pod: Value) -> Result<(), Failed> {
+    if !conditions::is_true(&pod, "Ready") {
+        return Ok(());
+    }
+    let registry = server.registry();
+    let pods = core(&registry, "pods").ok_or(Failed::Absent)?;
+    let lost = status::lost(pod, server.seams().clock.wall());
+    let agent = MANAGER;
+    Client { server, agent }.replace(At::status(pods, key), &lost)
 }
 
 #[cfg(test)]

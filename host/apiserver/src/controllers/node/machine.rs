@@ -1,22 +1,39 @@
-//! What the node says about itself.
+//! What the nodes say about themselves.
 
 use serde_json::{Value, json};
 
-use super::{KUBELET, NAME};
+use super::{KUBELET, MANAGER, name_of, number_of};
 use crate::controllers::client::{At, Client, Failed, core};
-use crate::meta;
+use crate::json::text_at;
 use crate::seams::Seams;
 use crate::server::Server;
 use crate::store::NamespacedName;
+use crate::{conditions, meta};
 
-/// The node's address, of those that documents use.
-pub(super) const ADDRESS: &str = "192.0.2.10";
+/// Where a node has the annotation `windlass.dev/simulate`: with `down`, it stops.
+pub const SIMULATE: &str = "/metadata/annotations/windlass.dev~1simulate";
 
-/// Creates the node's object, unless it is there.
+/// The address of a node: of those that documents use, and that benchmarks use.
+pub fn address(name: &str) -> String {
+    match number_of(name) {
+        None | Some(0 | 1) => "192.0.2.10".to_owned(),
+        Some(number) => {
+            let [_, _, middle, low] = number.to_be_bytes();
+            format!("198.18.{middle}.{low}")
+        }
+    }
+}
+
+/// Creates the objects of the nodes that are not there.
 pub(super) fn register(server: &Server) -> Result<(), Failed> {
+    (1..=server.options().nodes).try_for_each(|number| register_one(server, number))
+}
+
+fn register_one(server: &Server, number: u32) -> Result<(), Failed> {
     let registry = server.registry();
     let nodes = core(&registry, "nodes").ok_or(Failed::Absent)?;
-    let key = NamespacedName::new("", NAME);
+    let name = name_of(number);
+    let key = NamespacedName::new("", &name);
     if server.store().get(&nodes.place(), &key).is_some() {
         return Ok(());
     }
@@ -24,7 +41,7 @@ pub(super) fn register(server: &Server) -> Result<(), Failed> {
         server,
         agent: KUBELET,
     };
-    let own = node(NAME, server.seams());
+    let own = node(number, server.seams());
     client.create(At::new(nodes, &key), &own)?;
     let held = server
         .store()
@@ -37,8 +54,46 @@ pub(super) fn register(server: &Server) -> Result<(), Failed> {
     client.replace(At::status(nodes, &key), &object)
 }
 
-/// The node's object.
-fn node(name: &str, seams: &Seams) -> Value {
+/// Makes the condition `Ready` of a node fit what somebody wants of it. Returns whether it is down.
+///
+/// A control plane notices after 40 s that nobody hears of a node. Here it does so at once.
+pub(super) fn follow_power(server: &Server, key: &NamespacedName) -> Result<bool, Failed> {
+    let registry = server.registry();
+    let nodes = core(&registry, "nodes").ok_or(Failed::Absent)?;
+    let held = server.store().get(&nodes.place(), key);
+    let mut node = held.ok_or(Failed::Absent)?.value();
+    let is_down = text_at(&node, SIMULATE) == "down";
+    let (status, reason, message, agent) = if is_down {
+        let message = "Kubelet stopped posting node status.";
+        ("Unknown", "NodeStatusUnknown", message, MANAGER)
+    } else {
+        (
+            "True",
+            "KubeletReady",
+            "kubelet is posting ready status",
+            KUBELET,
+        )
+    };
+    let ready = conditions::get(&node, "Ready").and_then(|ready| ready.get("status"));
+    if ready.and_then(Value::as_str) == Some(status) {
+        return Ok(is_down);
+    }
+    let now = meta::time(server.seams().clock.wall());
+    let condition = json!({
+        "type": "Ready", "status": status, "reason": reason, "message": message,
+        "lastHeartbeatTime": now, "lastTransitionTime": now,
+    });
+    conditions::put(&mut node, condition);
+    let client = Client { server, agent };
+    client.replace(At::status(nodes, key), &node)?;
+    Ok(is_down)
+}
+
+/// The object of a node.
+pub fn node(number: u32, seams: &Seams) -> Value {
+    let name = name_of(number);
+    let [_, _, high, low] = number.saturating_sub(1).to_be_bytes();
+    let pods = format!("10.{}.{low}.0/24", 244_u8.saturating_add(high));
     let architecture = match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
@@ -76,10 +131,10 @@ fn node(name: &str, seams: &Seams) -> Value {
                 "kubernetes.io/os": "linux",
             },
         },
-        "spec": { "podCIDR": "10.244.0.0/16", "podCIDRs": ["10.244.0.0/16"] },
+        "spec": { "podCIDR": pods, "podCIDRs": [pods] },
         "status": {
             "addresses": [
-                { "type": "InternalIP", "address": ADDRESS },
+                { "type": "InternalIP", "address": address(&name) },
                 { "type": "Hostname", "address": name },
             ],
             "allocatable": room,

@@ -1,20 +1,20 @@
 //! The life of a pod on the simulated node: what is next.
 
-pub(super) mod status;
+pub mod status;
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::NAME;
+use super::{machine, number_of};
 use crate::json::{list_at, text, text_at};
 use crate::options::Options;
 use crate::{conditions, meta};
 
 /// What a pod needs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum PodStep {
+pub enum PodStep {
     /// Nothing.
     Leave,
     /// To be put on a node.
@@ -27,6 +27,8 @@ pub(super) enum PodStep {
     Refresh,
     /// To end, because its work is done.
     Finish,
+    /// To end, because its work fails.
+    Fail,
     /// To end, because it has been active for too long.
     Expire,
     /// To end, because it is deleted.
@@ -36,10 +38,10 @@ pub(super) enum PodStep {
 }
 
 /// What a pod needs next.
-pub(super) fn next(pod: &Value) -> PodStep {
+pub fn next(pod: &Value) -> PodStep {
     let phase = text_at(pod, "/status/phase");
     let ended = matches!(phase, "Succeeded" | "Failed");
-    match text_at(pod, "/spec/nodeName") {
+    match node(pod) {
         "" => {
             let other = !matches!(
                 text_at(pod, "/spec/schedulerName"),
@@ -52,7 +54,7 @@ pub(super) fn next(pod: &Value) -> PodStep {
                 PodStep::Schedule
             }
         }
-        NAME => {
+        node if number_of(node).is_some() => {
             if meta::is_deleting(pod) {
                 let grace = meta::number(pod, "deletionGracePeriodSeconds").unwrap_or(0);
                 return match (grace > 0, ended) {
@@ -68,6 +70,7 @@ pub(super) fn next(pod: &Value) -> PodStep {
                 "Running" if is_current(pod) => PodStep::Leave,
                 "Running" => PodStep::Refresh,
                 _ if text_at(pod, "/status/startTime").is_empty() => PodStep::Admit,
+                _ if text_at(pod, machine::SIMULATE) == "stuck" => PodStep::Leave,
                 _ => PodStep::Start,
             }
         }
@@ -75,13 +78,18 @@ pub(super) fn next(pod: &Value) -> PodStep {
     }
 }
 
+/// The node of a pod; empty before it has one.
+pub fn node(pod: &Value) -> &str {
+    text_at(pod, "/spec/nodeName")
+}
+
 /// Whether a pod's containers have ended for good.
-pub(super) fn has_ended(pod: &Value) -> bool {
+pub fn has_ended(pod: &Value) -> bool {
     matches!(text_at(pod, "/status/phase"), "Succeeded" | "Failed")
 }
 
 /// What a pod needs next, and how long that takes; nothing if it is done at once.
-pub(super) fn timed(pod: &Value, options: &Options, now: Timestamp) -> (PodStep, Option<Duration>) {
+pub fn timed(pod: &Value, options: &Options, now: Timestamp) -> (PodStep, Option<Duration>) {
     match next(pod) {
         PodStep::Start => (PodStep::Start, Some(options.pod_delay)),
         PodStep::Stop => {
@@ -101,7 +109,7 @@ pub(super) fn timed(pod: &Value, options: &Options, now: Timestamp) -> (PodStep,
 /// How a running pod that nobody deletes comes to its end: those of Jobs when their work is done, and any that
 /// has a deadline when that has passed, whatever comes first.
 fn end(pod: &Value, options: &Options) -> Option<PodStep> {
-    let runs = text_at(pod, "/spec/nodeName") == NAME && text_at(pod, "/status/phase") == "Running";
+    let runs = number_of(node(pod)).is_some() && text_at(pod, "/status/phase") == "Running";
     if !runs || meta::is_deleting(pod) {
         return None;
     }
@@ -109,6 +117,7 @@ fn end(pod: &Value, options: &Options) -> Option<PodStep> {
     let works = is_of_job(pod).then_some(options.pod_delay + options.job_duration);
     match (works, deadline) {
         (Some(works), Some(deadline)) if deadline < works => Some(PodStep::Expire),
+        (Some(_), _) if text_at(pod, machine::SIMULATE) == "fail" => Some(PodStep::Fail),
         (Some(_), _) => Some(PodStep::Finish),
         (None, Some(_)) => Some(PodStep::Expire),
         (None, None) => None,
@@ -161,6 +170,7 @@ fn gates_are_open(pod: &Value) -> bool {
 mod tests {
     use serde_json::json;
 
+    use super::super::NAME;
     use super::*;
 
     pub(super) fn pod(node: &str, phase: &str, deleting: Option<i64>) -> Value {
@@ -209,6 +219,26 @@ mod tests {
             PodStep::Leave
         );
         assert_eq!(held("schedulerName", json!("mine")), PodStep::Leave);
+    }
+
+    #[test]
+    fn an_annotation_says_what_is_simulated() {
+        let simulated = |what: &str, mut pod: Value| {
+            pod["metadata"]["annotations"] = json!({ "windlass.dev/simulate": what });
+            pod["status"]["startTime"] = "2026-11-21T09:30:00Z".into();
+            pod
+        };
+        let starts = |what| next(&simulated(what, pod(NAME, "Pending", None)));
+        assert_eq!(starts("stuck"), PodStep::Leave);
+        assert_eq!(starts("other"), PodStep::Start);
+        let mut job = simulated("fail", pod(NAME, "Running", None));
+        job["metadata"]["ownerReferences"] =
+            json!([{ "apiVersion": "batch/v1", "kind": "Job", "controller": true }]);
+        job["spec"]["restartPolicy"] = "Never".into();
+        job["status"]["observedGeneration"] = 1.into();
+        job["status"]["conditions"] = json!([{ "type": "Ready", "status": "True" }]);
+        let now = "2026-11-21T09:30:02Z".parse().unwrap();
+        assert_eq!(timed(&job, &Options::default(), now).0, PodStep::Fail);
     }
 
     #[test]

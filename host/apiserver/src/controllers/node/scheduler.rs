@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{NAME, SCHEDULER, leases, pods};
+use super::{SCHEDULER, leases, number_of, pods};
 use crate::controllers::client::{At, Client, Failed, core};
 use crate::controllers::feed::Thing;
 use crate::registry::Registry;
@@ -38,7 +38,7 @@ pub(super) struct Scheduler {
     waiting: BTreeSet<Thing>,
 }
 
-/// What pods like one find on the simulated node.
+/// What pods like one find on the simulated nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Room {
     /// Whether they may be there at all.
@@ -102,7 +102,13 @@ impl Scheduler {
         }
     }
 
-    /// The node for a pod: the simulated one, or else the first by name. Or why there is none.
+    /// The pods on a node.
+    pub(super) fn on_node(&self, name: &str) -> Vec<Thing> {
+        let placed = self.placed.iter().filter(|(_, placed)| placed.node == name);
+        placed.map(|(thing, _)| thing.clone()).collect()
+    }
+
+    /// The node for a pod: the simulated one with the fewest pods, or else the first by name. Or why there is none.
     fn choose(
         &self,
         server: &Server,
@@ -115,27 +121,31 @@ impl Scheduler {
         for node in &nodes {
             match fit::why_not(spec, node) {
                 Some(error) => errors.push(error),
-                None => fitting.push(meta::text(&node.node, "name")),
+                None => fitting.push(node),
             }
         }
-        let chosen = fitting
+        let name = |node: &NodeInfo| meta::text(&node.node, "name").to_owned();
+        let own = fitting
             .iter()
-            .find(|name| **name == NAME)
-            .or(fitting.first());
+            .filter_map(|node| Some((number_of(&name(node))?, node)));
+        let own = own.min_by_key(|(number, node)| (node.usage.pods, *number));
+        let chosen = own.map(|(_, node)| node).or(fitting.first());
         Ok(chosen
-            .map(|name| (*name).to_owned())
+            .map(|node| name(node))
             .ok_or_else(|| fit::message(&errors)))
     }
 
-    /// What pods with a spec find on the simulated node.
+    /// What pods with a spec find on the simulated nodes.
     pub(super) fn room(&self, server: &Server, spec: &Value) -> Result<Room, Failed> {
         let nodes = self.nodes(server, &server.registry())?;
-        let mut own = nodes.iter();
-        let own = own.find(|node| meta::text(&node.node, "name") == NAME);
-        let suits = own.is_some_and(|node| fit::unsuited(spec, &node.node).is_none());
-        let copies = own
-            .filter(|_| suits)
-            .map_or(0, |node| fit::copies(spec, node));
+        let own = nodes.iter();
+        let own = own.filter(|node| number_of(meta::text(&node.node, "name")).is_some());
+        let mut suited = own
+            .filter(|node| fit::unsuited(spec, &node.node).is_none())
+            .peekable();
+        let suits = suited.peek().is_some();
+        let copies = suited.map(|node| fit::copies(spec, node));
+        let copies = copies.fold(0, i64::saturating_add);
         Ok(Room { suits, copies })
     }
 

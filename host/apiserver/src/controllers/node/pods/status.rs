@@ -10,10 +10,10 @@ use crate::{conditions, meta};
 
 /// The address of a pod.
 #[derive(Clone, Debug)]
-pub(in crate::controllers::node) struct Address(pub(in crate::controllers::node) String);
+pub struct Address(pub String);
 
 /// A pod that the node has accepted, and that does not run yet.
-pub(in crate::controllers::node) fn admitted(mut pod: Value, now: Timestamp) -> Value {
+pub fn admitted(mut pod: Value, now: Timestamp) -> Value {
     let waiting = "PodInitializing";
     let reason = if list_at(&pod, "/spec/initContainers").is_empty() {
         "ContainerCreating"
@@ -40,8 +40,9 @@ pub(in crate::controllers::node) fn admitted(mut pod: Value, now: Timestamp) -> 
     let initialized = init.is_empty();
     put(&mut pod, "phase", "Pending".into());
     put(&mut pod, "startTime", meta::time(now).into());
-    put(&mut pod, "hostIP", machine::ADDRESS.into());
-    put(&mut pod, "hostIPs", json!([{ "ip": machine::ADDRESS }]));
+    let host = machine::address(super::node(&pod));
+    put(&mut pod, "hostIPs", json!([{ "ip": host }]));
+    put(&mut pod, "hostIP", host.into());
     put_containers(&mut pod, main, init);
     condition(&mut pod, "PodReadyToStartContainers", Ok(false), now);
     let names = names(&pod, "/spec/initContainers");
@@ -65,7 +66,7 @@ pub(in crate::controllers::node) fn admitted(mut pod: Value, now: Timestamp) -> 
 }
 
 /// A pod that runs.
-pub(in crate::controllers::node) fn running(
+pub fn running(
     mut pod: Value,
     address: &Address,
     number: impl Fn() -> u64,
@@ -118,7 +119,7 @@ pub(in crate::controllers::node) fn running(
 }
 
 /// A running pod whose status says what it should.
-pub(in crate::controllers::node) fn refreshed(mut pod: Value, now: Timestamp) -> Value {
+pub fn refreshed(mut pod: Value, now: Timestamp) -> Value {
     let closed = (
         "ReadinessGatesNotReady",
         "corresponding condition of pod readiness gate is not \"True\"",
@@ -132,8 +133,14 @@ pub(in crate::controllers::node) fn refreshed(mut pod: Value, now: Timestamp) ->
     observed(pod)
 }
 
+/// A pod of whose node nobody hears.
+pub fn lost(mut pod: Value, now: Timestamp) -> Value {
+    condition(&mut pod, "Ready", Err(("NodeNotReady", String::new())), now);
+    pod
+}
+
 /// A pod whose containers have ended because it is deleted, or because their work is done.
-pub(in crate::controllers::node) fn stopped(mut pod: Value, now: Timestamp) -> Value {
+pub fn stopped(mut pod: Value, now: Timestamp) -> Value {
     let now_text = meta::time(now);
     let held = list_at(&pod, "/status/containerStatuses").iter();
     let main = held.map(|status| {
@@ -162,17 +169,28 @@ pub(in crate::controllers::node) fn stopped(mut pod: Value, now: Timestamp) -> V
 
 /// A pod whose containers were stopped because it was active for longer than it may be (kubernetes
 /// `pkg/kubelet/active_deadline.go`).
-pub(in crate::controllers::node) fn expired(pod: Value, now: Timestamp) -> Value {
-    let mut pod = stopped(pod, now);
-    put(&mut pod, "phase", "Failed".into());
+pub fn expired(pod: Value, now: Timestamp) -> Value {
+    let mut pod = ended_with(137, pod, now);
     put(&mut pod, "reason", "DeadlineExceeded".into());
     let why = "Pod was active on the node longer than the specified deadline";
     put(&mut pod, "message", why.into());
+    pod
+}
+
+/// A pod whose containers have failed.
+pub fn failed(pod: Value, now: Timestamp) -> Value {
+    ended_with(1, pod, now)
+}
+
+/// A pod whose containers have ended with an exit code other than 0.
+fn ended_with(code: u8, pod: Value, now: Timestamp) -> Value {
+    let mut pod = stopped(pod, now);
+    put(&mut pod, "phase", "Failed".into());
     let held = list_at(&pod, "/status/containerStatuses").iter();
     let main = held.map(|status| {
         let mut status = status.clone();
         if let Some(ended) = status.pointer_mut("/state/terminated") {
-            meta::put(ended, "exitCode", 137);
+            meta::put(ended, "exitCode", code);
             meta::put(ended, "reason", "Error");
         }
         status
@@ -256,8 +274,9 @@ fn condition(pod: &mut Value, kind: &str, holds: Result<bool, (&str, String)>, n
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::NAME;
     use super::super::tests::pod;
-    use super::super::{NAME, PodStep, next};
+    use super::super::{PodStep, next};
     use super::*;
 
     #[test]

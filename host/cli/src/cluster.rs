@@ -1,0 +1,176 @@
+//! `windlass cluster`: a small cluster in one process, with simulated nodes.
+//!
+//! ```text
+//! bundled plugins ─┐
+//!                  ├─> host ──> API server ──> simulated nodes
+//! folder ──────────┘        (no socket between them)
+//! ```
+//! - The API server is that of `windlass apiserver`, and the host that of `windlass run`. Clients such as kubectl use a port.
+//! - A controller that runs as a plugin does not run in the API server.
+
+mod bundle;
+mod controllers;
+mod flags;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::sync::mpsc;
+use windlass_apiserver::options::{Node, Options};
+
+use crate::apiserver::Embedded;
+use controllers::Bundled;
+use windlass_host::admin::{self, BindAddress, Ports};
+use windlass_host::api::Api;
+use windlass_host::hosting::{Host, Quarantine, Sources};
+use windlass_host::lease::Times;
+use windlass_host::metrics::PluginStage;
+use windlass_host::plugin::{HttpMeans, ServerAddresses, code_cache, sandboxes};
+use windlass_host::runtime::{HostDependencies, identity, wire};
+use windlass_host::seams::{Seams, Task};
+use windlass_host::shutdown::{self, ShutdownPhase, advance};
+use windlass_host::source::{FolderWatch, Wanted};
+
+pub use flags::LocalClusterFlags;
+
+/// The namespace of the host's own Lease.
+const NAMESPACE: &str = "kube-system";
+/// How long passes may take to end.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often the start is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Runs a cluster until a signal comes.
+///
+/// # Errors
+/// The port, the kubeconfig's file or the folder of plugins cannot be had, or a name of --without is not known.
+pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyhow::Result<()> {
+    let (phase, phases, _signals) =
+        shutdown::listen(&seams).context("cannot listen for signals")?;
+    let bundled = bundle::plugins()?;
+    if bundled.is_empty() {
+        tracing::warn!(
+            "this program has no bundled plugins, so the controllers of its API server run; make cluster-built builds one that has them"
+        );
+    }
+    let bundled = Bundled::new(bundled, &flags.without)?;
+    let (watch, own) = match &flags.plugins {
+        Some(folder) => FolderWatch::start(folder, &seams).with_context(|| {
+            format!(
+                "cannot read {}; name a folder that can be read with --plugins",
+                folder.display()
+            )
+        })?,
+        None => (FolderWatch::nothing(), Wanted::default()),
+    };
+    let names = bundled.names(&own);
+    let options = Options {
+        node: Node::Full,
+        nodes: flags.nodes,
+        controllers: controllers::of_server(&names, &flags.without)?,
+        ..Options::default()
+    };
+    let file = match flags.kubeconfig_out {
+        Some(file) => file,
+        None => default_file()?,
+    };
+    let server = Embedded::open(flags.port, file, options, &seams)?;
+    let kubeconfig = server.kubeconfig().to_owned();
+    let url = server.url();
+    let client = kube::Client::new(server.server().clone(), NAMESPACE);
+    let _server = server.start(&seams);
+    let api = Api::new(client, seams.clone());
+    let servers = ServerAddresses::of(api.clone(), seams.clock).await;
+    let means = HostDependencies {
+        api,
+        namespace: NAMESPACE.to_owned(),
+        cache: code_cache(flags.code_cache)?,
+        last_good: None,
+        quarantine: Quarantine::default(),
+        sandboxes: sandboxes(threads, &seams)?,
+        identity: identity(&seams),
+        times: Times::default(),
+        grace: GRACE,
+        failures: None,
+        http: Some(HttpMeans::new(&seams, Arc::new(servers), BTreeMap::new())),
+        registries: None,
+        rolls_back: true,
+    };
+    let wired = wire(means, &seams);
+    let ports = Ports {
+        metrics: BindAddress::Nowhere,
+        probes: BindAddress::Nowhere,
+        status: flags.admin_bind_address,
+    };
+    let served = admin::serve(ports, wired.finder, wired.board, &seams).await?;
+    let host = wired.host;
+    let wanted = bundled.with(own);
+    let (send, all) = mpsc::channel(1);
+    let _followed = follow(watch, bundled, send, &seams);
+    let sources = Sources::folder(FolderWatch::by_hand(all), wanted);
+    let started = host.clone();
+    let nodes = flags.nodes;
+    let _ready = seams.spawn.task(async move {
+        started_all(&started, &names).await;
+        let status = served
+            .status
+            .map(|address| format!(", status at http://{address}"));
+        println!(
+            "the cluster at {url} has {nodes} node{} and {} plugins{}\nexport KUBECONFIG={}",
+            if nodes == 1 { "" } else { "s" },
+            names.len(),
+            status.unwrap_or_default(),
+            kubeconfig.display()
+        );
+        std::future::pending::<()>().await;
+        drop(served);
+    });
+    let ended = host.run(sources, &phase, &phases).await;
+    advance(&phase, ShutdownPhase::Drain);
+    ended
+}
+
+/// The file for the kubeconfig in the folder that is nobody's to keep.
+fn default_file() -> anyhow::Result<PathBuf> {
+    let folder = std::path::absolute(".windlass").context("this folder has no path")?;
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"))
+        .with_context(|| {
+            format!(
+                "cannot make the folder {}: name a file for the kubeconfig with --kubeconfig-out",
+                folder.display()
+            )
+        })?;
+    Ok(folder.join("kubeconfig"))
+}
+
+/// Adds the bundled plugins to what a folder holds, whenever that changes.
+fn follow(
+    mut watch: FolderWatch,
+    bundled: Bundled,
+    send: mpsc::Sender<Wanted>,
+    seams: &Seams,
+) -> Task {
+    seams.spawn.task(async move {
+        loop {
+            let folder = watch.next().await;
+            if send.send(bundled.with(folder)).await.is_err() {
+                return;
+            }
+        }
+    })
+}
+
+/// Waits until each plugin runs, or cannot.
+async fn started_all(host: &Host, plugins: &BTreeSet<String>) {
+    let is_done = |name: &String| {
+        let stage = host.metrics.of(name).stage();
+        stage.is_running() || matches!(stage, PluginStage::Refused(_) | PluginStage::Quarantined(_))
+    };
+    while !plugins.iter().all(is_done) {
+        host.seams.clock.sleep(LOOK).await;
+    }
+}
