@@ -54,7 +54,7 @@ demo-built: toolchain
 	cargo build -p greeter --profile guest --target wasm32-wasip2 --target-dir target/guests
 
 # Kubernetes' controllers, for `windlass cluster`: their components are a part of the program.
-BUNDLE := deployment replicaset
+BUNDLE := cronjob deployment job pv-protection pvc-protection replicaset serviceaccount ttl-after-finished
 .PHONY: cluster cluster-built bundle
 bundle: toolchain
 	@cargo build --quiet $(BUNDLE:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
@@ -247,6 +247,13 @@ $(KUBERNETES_SUITES:%=kubernetes-suite-%): kubernetes-suite-%: toolchain go ## R
 	@cargo build --quiet --release -p windlass
 	@cargo build --quiet $(KUBERNETES_PLUGINS:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@tests/kubernetes-suites/run $* $(SIDE)
+# The same steps on two clusters, one with the original controllers; LIFE has more flags, such as `--swap` or `--handover 10`.
+.PHONY: life
+STEPS := 300
+life: toolchain go bundle ## Do the same STEPS on two real API servers, one with Kubernetes' controllers and one with plugins
+	@cargo build --quiet --workspace --bin demo --bin life
+	@cargo build --quiet --release -p windlass
+	@target/debug/life --seed $(SEED) --steps $(STEPS) $(LIFE)
 # SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20), BUG (of host/src/bugs.rs) and TRACE=1 say what is run.
 .PHONY: simulate judge-the-judge
 SEED := 0
@@ -261,14 +268,23 @@ LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_t
 
 # The parts of `make test-long`, each of at most an hour on two cores. `tests/once` runs one unless it has passed on the
 # same tree: `make long-suites FORCE=1` repeats it.
-LONG := languages suites kubernetes mutants simulation judge objects threads-1 threads-2 threads-8 attacks storms image bench
+LONG := languages suites kubernetes kubernetes-swap kubernetes-kill life mutants simulation judge objects threads-1 threads-2 threads-8 attacks storms image bench
 .PHONY: test-long $(LONG:%=long-%) $(LONG:%=part-%)
-test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites kubernetes mutants simulation judge objects threads-1 threads-2 threads-8 attacks storms image bench
+test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites kubernetes kubernetes-swap kubernetes-kill life mutants simulation judge objects threads-1 threads-2 threads-8 attacks storms image bench
 $(LONG:%=long-%): long-%:
 	@tests/once $@ part-$* '$(filter-out FORCE=%,$(MAKEOVERRIDES))'
 part-languages: languages
 part-suites: kube-rs-suite suites
 part-kubernetes: $(KUBERNETES_SUITES:%=kubernetes-suite-%)
+# While the plugins are replaced twice a second, and while their hosts are killed.
+RESTLESS := replicaset deployment job
+part-kubernetes-swap:
+	@for suite in $(RESTLESS); do SWAP=500 $(MAKE) --no-print-directory kubernetes-suite-$$suite; done
+part-kubernetes-kill:
+	@for suite in $(RESTLESS); do KILL=5000 $(MAKE) --no-print-directory kubernetes-suite-$$suite; done
+part-life:
+	@$(MAKE) --no-print-directory life LIFE=--swap
+	@$(MAKE) --no-print-directory life SEED=2 STEPS=60 LIFE='--handover 10'
 part-mutants: mutants
 part-simulation: toolchain
 	@cargo build --quiet --workspace --bin demo --bin simulate

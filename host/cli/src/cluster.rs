@@ -13,7 +13,7 @@ mod controllers;
 mod flags;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,8 +23,10 @@ use windlass_apiserver::options::{Node, Options};
 
 use crate::apiserver::Embedded;
 use controllers::Bundled;
+use windlass_host::admin::folder::{self, PortFile};
 use windlass_host::admin::{self, BindAddress, Ports};
 use windlass_host::api::Api;
+use windlass_host::connect::ClusterFlags;
 use windlass_host::hosting::{Host, Quarantine, Sources};
 use windlass_host::lease::Times;
 use windlass_host::metrics::PluginStage;
@@ -40,6 +42,8 @@ pub use flags::LocalClusterFlags;
 const NAMESPACE: &str = "kube-system";
 /// How long passes may take to end.
 const GRACE: Duration = Duration::from_secs(5);
+/// The folder for what is nobody's to keep.
+const OWN_FOLDER: &str = ".windlass";
 /// How often the start is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -51,9 +55,9 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
     let (phase, phases, _signals) =
         shutdown::listen(&seams).context("cannot listen for signals")?;
     let bundled = bundle::plugins()?;
-    if bundled.is_empty() {
+    if bundled.is_empty() && flags.plugins.is_none() {
         tracing::warn!(
-            "this program has no bundled plugins, so the controllers of its API server run; make cluster-built builds one that has them"
+            "this program has no bundled plugins, so the controllers of its API server run; name a folder with --plugins, or build one with `make cluster-built`"
         );
     }
     let bundled = Bundled::new(bundled, &flags.without)?;
@@ -84,6 +88,7 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
     let _server = server.start(&seams);
     let api = Api::new(client, seams.clone());
     let servers = ServerAddresses::of(api.clone(), seams.clock).await;
+    let name = identity(&seams);
     let means = HostDependencies {
         api,
         namespace: NAMESPACE.to_owned(),
@@ -91,7 +96,7 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
         last_good: None,
         quarantine: Quarantine::default(),
         sandboxes: sandboxes(threads, &seams)?,
-        identity: identity(&seams),
+        identity: name.clone(),
         times: Times::default(),
         grace: GRACE,
         failures: None,
@@ -106,6 +111,9 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
         status: flags.admin_bind_address,
     };
     let served = admin::serve(ports, wired.finder, wired.board, &seams).await?;
+    let page = served.status.map(|address| format!("http://{address}"));
+    // `windlass why` and `top` in this folder ask this host. Gone when this function ends.
+    let _written = announce(&name, page.as_deref(), &kubeconfig);
     let host = wired.host;
     let wanted = bundled.with(own);
     let (send, all) = mpsc::channel(1);
@@ -115,9 +123,7 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
     let nodes = flags.nodes;
     let _ready = seams.spawn.task(async move {
         started_all(&started, &names).await;
-        let status = served
-            .status
-            .map(|address| format!(", status at http://{address}"));
+        let status = page.map(|page| format!(", status at {page}"));
         println!(
             "the cluster at {url} has {nodes} node{} and {} plugins{}\nexport KUBECONFIG={}",
             if nodes == 1 { "" } else { "s" },
@@ -125,8 +131,6 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
             status.unwrap_or_default(),
             kubeconfig.display()
         );
-        std::future::pending::<()>().await;
-        drop(served);
     });
     let ended = host.run(sources, &phase, &phases).await;
     advance(&phase, ShutdownPhase::Drain);
@@ -135,7 +139,7 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
 
 /// The file for the kubeconfig in the folder that is nobody's to keep.
 fn default_file() -> anyhow::Result<PathBuf> {
-    let folder = std::path::absolute(".windlass").context("this folder has no path")?;
+    let folder = std::path::absolute(OWN_FOLDER).context("this folder has no path")?;
     std::fs::create_dir_all(&folder)
         .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"))
         .with_context(|| {
@@ -145,6 +149,18 @@ fn default_file() -> anyhow::Result<PathBuf> {
             )
         })?;
     Ok(folder.join("kubeconfig"))
+}
+
+/// Says in the folder of the kubeconfig which host it is of, where that is the default one.
+fn announce(host: &str, page: Option<&str>, kubeconfig: &Path) -> Option<PortFile> {
+    let folder = kubeconfig.parent()?;
+    let cluster = ClusterFlags {
+        kubeconfig: Some(kubeconfig.to_owned()),
+        context: None,
+        namespace: None,
+    };
+    let is_own = folder.ends_with(OWN_FOLDER);
+    folder::write(folder, host, page.filter(|_| is_own)?, &cluster).ok()
 }
 
 /// Adds the bundled plugins to what a folder holds, whenever that changes.

@@ -24,9 +24,10 @@ const END: &str = "<<end of command>>";
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A page, a section of it whose `console` blocks are played, and the test that plays them.
-pub const PLAYED: [(&str, &str, &str); 9] = [
+pub const PLAYED: [(&str, &str, &str); 10] = [
     ("README.md", "Quick start", "tests/dev/pages.rs"),
     ("README.md", "Three promises", "tests/readme.rs"),
+    ("README.md", "A cluster of plugins", "tests/cluster.rs"),
     (
         "docs/operations.md",
         "Try it without a cluster",
@@ -49,8 +50,12 @@ pub const PLAYED: [(&str, &str, &str); 9] = [
 ];
 
 /// How blocks begin that are not played, and why not.
-pub const NOT_PLAYED: [(&str, &str); 4] = [
+pub const NOT_PLAYED: [(&str, &str); 5] = [
     ("$ make demo ", "they run these tests"),
+    (
+        "$ make bundle ",
+        "the test builds the plugins as all tests do",
+    ),
     ("$ cargo build --release ", "it takes longer than all tests"),
     ("$ cargo build    ", "`make test` runs these tests"),
     (

@@ -16,9 +16,22 @@ use kube::{Api, Client, ResourceExt};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use windlass_controlplane::eventually;
+use windlass_controlplane::{Assets, eventually};
+use windlass_e2e::transcript::{Shell, played};
 use windlass_e2e::{DEADLINE, host_binary, workspace};
 use windlass_sandbox_tests::guests::guest;
+
+/// What `make bundle` builds.
+const BUNDLE: [&str; 8] = [
+    "cronjob",
+    "deployment",
+    "job",
+    "pv-protection",
+    "pvc-protection",
+    "replicaset",
+    "serviceaccount",
+    "ttl-after-finished",
+];
 
 /// A cluster of its own. It ends with this.
 struct Local {
@@ -184,6 +197,25 @@ async fn watch(
     }
 }
 
+#[test]
+fn the_readmes_cluster_goes_as_the_page_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = folder.path().join("target/bundle");
+    fs::create_dir_all(&bundle).unwrap();
+    for name in BUNDLE {
+        put(&bundle, name, &[]);
+    }
+    let kubectl = Assets::find().unwrap().kubectl;
+    let mut shell = Shell::start(folder.path(), Some(&kubectl), None).unwrap();
+    let transcript = played("README.md", "A cluster of plugins")
+        .unwrap()
+        .concat();
+    if let Err(difference) = shell.play("README.md", &transcript) {
+        let log = fs::read_to_string(folder.path().join("cluster.log")).unwrap_or_default();
+        panic!("{difference:#}\nThe cluster's log:\n{log}");
+    }
+}
+
 #[tokio::test]
 async fn a_controller_is_replaced_in_the_middle_of_a_rollout() {
     let cluster = Local::start(&["deployment", "replicaset"], &["--nodes", "3"]).await;
@@ -218,7 +250,7 @@ async fn a_controller_is_replaced_in_the_middle_of_a_rollout() {
         .change("web", json!({ "spec": { "replicas": 5 } }))
         .await;
     cluster.rolled_out("web").await;
-    drop(stop.send(()));
+    let _ = stop.send(());
     let bounds = watched.await.unwrap();
     // 25 % of 8 more, and 25 % of 8 fewer; then five.
     assert!(bounds.most <= 10, "{bounds:?}");

@@ -82,7 +82,8 @@ func run(ctx context.Context, client kubernetes.Interface, name string, settings
 	if err != nil {
 		return err
 	}
-	look := time.NewTicker(100 * time.Millisecond)
+	// A test may turn a feature gate, and look for its effect 100 ms later.
+	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	var swap, kill <-chan time.Time
 	if swaps := interval("WINDLASS_SWAP"); swaps > 0 {

@@ -1,7 +1,7 @@
 // Package serviceaccount has the plugin where Kubernetes' controller for ServiceAccounts would be. The controllers for tokens
 // stay the original ones.
 //
-//replaces: serviceaccounts_controller.go
+// replaces: serviceaccounts_controller.go
 package serviceaccount
 
 import (
