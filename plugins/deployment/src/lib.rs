@@ -12,6 +12,8 @@ mod rollout;
 mod set;
 mod status;
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use serde::Deserialize;
 use windlass_sdk::{
@@ -20,7 +22,10 @@ use windlass_sdk::{
 };
 
 use crate::deployment::Deployment;
-use crate::pass::Pass;
+use crate::pass::{Halt, Pass};
+
+/// When a pass runs again that has decided from an old version.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Feature gates of kube-controller-manager.
 #[derive(Deserialize)]
@@ -53,22 +58,36 @@ impl Reconciler for Controller {
     }
 
     fn reconcile(&self, deployment: &Deployment, cluster: &dyn Cluster) -> Result<Action, Failure> {
-        let mut pass = begin(deployment, cluster)?;
-        conditions::note_pause(deployment, &mut pass.status.conditions, pass.now);
-        let is_resized = pass.is_resized();
-        if deployment.spec.paused || is_resized {
-            pass.find_new_set()?;
-            pass.resize()?;
-            if deployment.spec.paused {
-                pass.clean_up()?;
-            }
-            pass.report_size()?;
-        } else if deployment.spec.recreates() {
-            pass.recreate()?;
-        } else {
-            pass.roll()?;
+        answer(reconcile(deployment, cluster))
+    }
+}
+
+/// Brings a rollout further.
+fn reconcile(deployment: &Deployment, cluster: &dyn Cluster) -> Result<(), Halt> {
+    let mut pass = begin(deployment, cluster)?;
+    conditions::note_pause(deployment, &mut pass.status.conditions, pass.now);
+    let is_resized = pass.is_resized();
+    if deployment.spec.paused || is_resized {
+        pass.find_new_set()?;
+        pass.resize()?;
+        if deployment.spec.paused {
+            pass.clean_up()?;
         }
-        Ok(Action::AwaitChange)
+        pass.report_size()?;
+    } else if deployment.spec.recreates() {
+        pass.recreate()?;
+    } else {
+        pass.roll()?;
+    }
+    Ok(())
+}
+
+/// What the host is told. A decision from an old version is made again soon: that is no failure.
+fn answer(done: Result<(), Halt>) -> Result<Action, Failure> {
+    match done {
+        Ok(()) => Ok(Action::AwaitChange),
+        Err(Halt::Stale) => Ok(Action::RequeueAfter(SOON)),
+        Err(Halt::Failed(failure)) => Err(failure),
     }
 }
 
@@ -79,18 +98,22 @@ impl Controller {
         deployment: &Deployment,
         cluster: &dyn Cluster,
     ) -> Result<Action, Failure> {
-        let mut pass = begin(deployment, cluster)?;
-        pass.split();
-        pass.report_size()?;
-        Ok(Action::AwaitChange)
+        let report = || {
+            let mut pass = begin(deployment, cluster)?;
+            pass.split();
+            pass.report_size()
+        };
+        answer(report())
     }
 }
 
 /// Claims the sets of a Deployment.
-fn begin<'a>(deployment: &'a Deployment, cluster: &'a dyn Cluster) -> Result<Pass<'a>, Failure> {
+fn begin<'a>(deployment: &'a Deployment, cluster: &'a dyn Cluster) -> Result<Pass<'a>, Halt> {
     let gates: Gates = cluster.settings()?;
     let now: Timestamp = cluster.now().parse().map_err(|error: jiff::Error| {
-        Failure::transient(format!("the time of the call is not a time: {error}"))
+        Halt::Failed(Failure::transient(format!(
+            "the time of the call is not a time: {error}"
+        )))
     })?;
     let mut pass = Pass::new(deployment, cluster, now, gates.terminating_replicas);
     let selector: LabelSelector = serde_json::from_value(deployment.spec.selector.clone())?;

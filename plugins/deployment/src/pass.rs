@@ -22,6 +22,29 @@ use crate::status::Status;
 /// How many names are tried for a new set in one pass.
 const TRIES: usize = 5;
 
+/// Why a pass ends early.
+pub(crate) enum Halt {
+    /// Something has another version by now: read it again and decide again.
+    Stale,
+    /// It has failed.
+    Failed(Failure),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        match error.code {
+            Code::Conflict => Self::Stale,
+            _ => Self::Failed(error.into()),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Halt {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 /// A pass, with what it knows so far.
 pub(crate) struct Pass<'a> {
     deployment: &'a Deployment,
@@ -60,7 +83,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Takes the sets that belong to the Deployment: adopts and disowns as their labels say.
-    pub(crate) fn claim(&mut self, selector: &LabelSelector) -> Result<(), Failure> {
+    pub(crate) fn claim(&mut self, selector: &LabelSelector) -> Result<(), Halt> {
         let query = self.children("apps/v1", "ReplicaSet").with_orphans();
         for set in self.cluster.list_children::<ReplicaSet>(&query)? {
             let (target, uid) = (set.reference(), &set.metadata.uid);
@@ -97,7 +120,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Finds the set of the newest version, and brings its annotations up to date.
-    pub(crate) fn find_new_set(&mut self) -> Result<(), Failure> {
+    pub(crate) fn find_new_set(&mut self) -> Result<(), Halt> {
         self.split();
         let Some(set) = self.new.take() else {
             return Ok(());
@@ -119,7 +142,7 @@ impl<'a> Pass<'a> {
     }
 
     /// As [`Pass::find_new_set`], and makes the set if there is none.
-    fn get_new_set(&mut self) -> Result<(), Failure> {
+    fn get_new_set(&mut self) -> Result<(), Halt> {
         self.find_new_set()?;
         if self.new.is_some() {
             return Ok(());
@@ -162,9 +185,9 @@ impl<'a> Pass<'a> {
             }
         }
         self.write_status()?;
-        Err(Failure::transient(
+        Err(Halt::Failed(Failure::transient(
             "each name for a new ReplicaSet is taken",
-        ))
+        )))
     }
 
     /// Whether a set is the one that a pass before has made for this template.
@@ -185,7 +208,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Says that no set could be made.
-    fn refused(&mut self, name: &str, error: &Error) -> Result<(), Failure> {
+    fn refused(&mut self, name: &str, error: &Error) -> Result<(), Halt> {
         let said = match error.status.as_deref() {
             Some(status) if !status.message.is_empty() => status.message.clone(),
             _ => error.to_string(),
@@ -198,7 +221,7 @@ impl<'a> Pass<'a> {
             conditions::note_refusal(&mut self.status.conditions, reason, &message, self.now);
         }
         self.write_status()?;
-        Err(Failure::transient(message))
+        Err(Halt::Failed(Failure::transient(message)))
     }
 
     /// The status as far as the sets say it.
@@ -209,13 +232,13 @@ impl<'a> Pass<'a> {
     }
 
     /// Writes the status, without a judgment of the rollout's progress.
-    pub(crate) fn report_size(&mut self) -> Result<(), Failure> {
+    pub(crate) fn report_size(&mut self) -> Result<(), Halt> {
         self.status = self.observed();
         self.write_status()
     }
 
     /// Writes the status, with a judgment of the rollout's progress.
-    fn report_progress(&mut self) -> Result<(), Failure> {
+    fn report_progress(&mut self) -> Result<(), Halt> {
         let mut status = self.observed();
         let (before, new) = (&self.status, self.new.as_ref());
         let due = conditions::judge_progress(self.deployment, before, &mut status, new, self.now);
@@ -228,7 +251,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Writes the status and the number of the newest version, if they have changed.
-    pub(crate) fn write_status(&self) -> Result<(), Failure> {
+    pub(crate) fn write_status(&self) -> Result<(), Halt> {
         let mut patch = Map::new();
         if Some(&self.status) != self.deployment.status.as_ref() {
             patch.insert("status".to_owned(), json!(self.status));
@@ -253,6 +276,6 @@ impl<'a> Pass<'a> {
 }
 
 /// An answer of the API server with its type.
-fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
+fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Halt> {
     Ok(serde_json::from_value(value)?)
 }

@@ -37,7 +37,7 @@ use windlass_sdk::{
 
 use crate::config::Config;
 pub use crate::orphan::Orphans;
-use crate::pass::Pass;
+use crate::pass::{Done, Pass};
 use crate::pod::{FIELDS, Pod};
 use crate::spec::{CompletionMode, Spec};
 use crate::status::Status;
@@ -70,7 +70,7 @@ impl Reconciler for Jobs {
 }
 
 impl Jobs {
-    /// Counts the pods of a Job that is being deleted, so that they can go.
+    /// Counts the finished pods of a Job that is being deleted, and lets the others go: nobody will count them.
     fn reconcile_going(&self, job: &AnyJob, cluster: &dyn Cluster) -> Result<Action, Failure> {
         run(&job.0, cluster, true)
     }
@@ -87,7 +87,7 @@ fn run(job: &Job, cluster: &dyn Cluster, goes: bool) -> Result<Action, Failure> 
         return Ok(Action::AwaitChange);
     }
     if job.status.as_ref().is_some_and(Status::is_finished) {
-        return let_go(job, cluster);
+        return let_go(job, cluster, &config);
     }
     if job.spec.completion_mode == CompletionMode::Unknown {
         let note = "Skipped Job sync because completion mode is unknown";
@@ -106,13 +106,21 @@ fn run(job: &Job, cluster: &dyn Cluster, goes: bool) -> Result<Action, Failure> 
         now,
         goes,
     };
-    pass.run()
+    match pass.run()? {
+        // Nobody will count the others.
+        Done::All if goes => let_go(job, cluster, &config),
+        Done::All | Done::Some => Ok(Action::AwaitChange),
+    }
 }
 
-/// Takes the finalizer off pods that a Job still has after its end.
-fn let_go(job: &Job, cluster: &dyn Cluster) -> Result<Action, Failure> {
+/// Takes the finalizer off all pods of a Job that has ended, or is being deleted.
+fn let_go(job: &Job, cluster: &dyn Cluster, config: &Config) -> Result<Action, Failure> {
     let pods = act::children(job, cluster, &BTreeSet::new())?;
-    let held: Vec<&Pod> = pods.iter().filter(|pod| pod.is_tracked()).collect();
+    let mut held: Vec<&Pod> = pods.iter().filter(|pod| pod.is_tracked()).collect();
+    if held.len() > config.max_pods_per_pass {
+        held.truncate(config.max_pods_per_pass);
+        cluster.wake_at(&cluster.now());
+    }
     match act::release(cluster, &held) {
         (_, Some(error)) => Err(error.into()),
         (_, None) => Ok(Action::AwaitChange),

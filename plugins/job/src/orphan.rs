@@ -50,8 +50,9 @@ impl Reconciler for Orphans {
     }
 
     fn watch() -> Watch {
-        // The Job puts the finalizer on.
+        // The Job puts the finalizer on, and the label.
         Watch::default()
+            .labelled("batch.kubernetes.io/controller-uid")
             .finalize_on_request()
             .spec_changes_only()
             .fields([".spec.nodeName"])
@@ -79,11 +80,13 @@ impl Orphans {
     }
 }
 
-/// Whether the Job of a pod is gone.
+/// Whether the Job of a pod is gone. A pod of another kind of controller is left to that.
 fn is_orphan(pod: &Metadata, cluster: &dyn Cluster) -> Result<bool, Failure> {
-    let is_job = |owner: &&Owner| owner.kind == "Job" && owner.api_version.starts_with("batch/");
-    let Some(owner) = pod.controller().filter(is_job) else {
-        return Ok(true);
+    let is_job = |owner: &Owner| owner.kind == "Job" && owner.api_version.starts_with("batch/");
+    let owner = match pod.controller() {
+        None => return Ok(true),
+        Some(owner) if is_job(owner) => owner,
+        Some(_) => return Ok(false),
     };
     let now: Timestamp = cluster.now().parse().unwrap_or_default();
     let seen = cluster.recall_json::<Sighting>();

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use windlass_sdk::{Action, Cluster, Error, Event, Failure};
+use windlass_sdk::{Cluster, Error, Event, Failure};
 
 use crate::config::Config;
 use crate::pod::Pod;
@@ -29,8 +29,16 @@ pub(crate) struct Pass<'a> {
     pub(crate) config: &'a Config,
     pub(crate) rules: &'a Rules<'a>,
     pub(crate) now: Timestamp,
-    /// Whether the Job is being deleted: its pods are counted, and nothing else.
+    /// Whether the Job is being deleted: its finished pods are counted, and nothing else.
     pub(crate) goes: bool,
+}
+
+/// How far a pass has come.
+pub(crate) enum Done {
+    /// All finished pods are counted.
+    All,
+    /// There were too many for one pass.
+    Some,
 }
 
 /// The status as the API server has it.
@@ -47,7 +55,7 @@ fn tracked(pods: &[Pod]) -> BTreeSet<&str> {
 
 impl<'a> Pass<'a> {
     /// Makes the pass.
-    pub(crate) fn run(&self) -> Result<Action, Failure> {
+    pub(crate) fn run(&self) -> Result<Done, Failure> {
         let version = self.job.metadata.rest.get("resourceVersion");
         let version = version.and_then(Value::as_str).unwrap_or_default();
         let mut written = Written {
@@ -70,7 +78,8 @@ impl<'a> Pass<'a> {
         }
         match refused.or(unreleased) {
             Some(error) => Err(Failure::transient(error.to_string())),
-            None => Ok(Action::AwaitChange),
+            None if is_cut => Ok(Done::Some),
+            None => Ok(Done::All),
         }
     }
 

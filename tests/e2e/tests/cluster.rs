@@ -274,7 +274,8 @@ async fn a_node_fails_on_command_and_comes_back() {
     cluster.rolled_out("web").await;
     let nodes: Api<Node> = Api::all(cluster.client.clone());
     let simulate = async |what: Value| {
-        let patch = json!({ "metadata": { "annotations": { "windlass.dev/simulate": what } } });
+        let patch =
+            json!({ "metadata": { "annotations": { "nodes.windlass.dev/simulate": what } } });
         let name = "windlass-node-2";
         let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
         nodes.patch(name, &params, &patch).await.unwrap();

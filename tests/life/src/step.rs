@@ -57,7 +57,7 @@ impl Wanted {
             "template": {
                 "metadata": {
                     "labels": { "app": name },
-                    "annotations": { "windlass.dev/simulate": stuck },
+                    "annotations": { "nodes.windlass.dev/simulate": stuck },
                 },
                 "spec": {
                     "terminationGracePeriodSeconds": 1,

@@ -2,7 +2,7 @@
 //! them.
 //!
 //! The rules are those of the simulated nodes of the embedded API server: a pod runs after a short delay, and pods of Jobs end by
-//! themselves. The annotation `windlass.dev/simulate` says otherwise: a pod that is `stuck` never runs, one of a Job that is to
+//! themselves. The annotation `nodes.windlass.dev/simulate` says otherwise: a pod that is `stuck` never runs, one of a Job that is to
 //! `fail` does so, and a node that is `down` does nothing.
 
 mod lives;

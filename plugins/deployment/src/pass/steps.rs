@@ -4,16 +4,16 @@ use std::cmp::Ordering;
 
 use serde_json::json;
 use windlass_kit::pod::Pod;
-use windlass_sdk::{Code, DeleteOptions, Event, Failure, Patch};
+use windlass_sdk::{Code, DeleteOptions, Event, Patch};
 
-use super::{Pass, typed};
+use super::{Halt, Pass, typed};
 use crate::revision;
 use crate::rollout;
 use crate::set::{DESIRED, ReplicaSet, replicas, sizes};
 
 impl Pass<'_> {
     /// One step of a rolling update.
-    pub(crate) fn roll(&mut self) -> Result<(), Failure> {
+    pub(crate) fn roll(&mut self) -> Result<(), Halt> {
         self.get_new_set()?;
         let spec = &self.deployment.spec;
         let Some(new) = &self.new else {
@@ -33,7 +33,7 @@ impl Pass<'_> {
     }
 
     /// One step of a rollout that ends all old pods before it begins new ones.
-    pub(crate) fn recreate(&mut self) -> Result<(), Failure> {
+    pub(crate) fn recreate(&mut self) -> Result<(), Halt> {
         self.find_new_set()?;
         if replicas(&self.old) > 0 {
             let active = self.old.iter().filter(|set| set.replicas() > 0);
@@ -54,7 +54,7 @@ impl Pass<'_> {
     }
 
     /// Whether a pod of an old set has not ended.
-    fn old_pods_run(&self) -> Result<bool, Failure> {
+    fn old_pods_run(&self) -> Result<bool, Halt> {
         for set in &self.old {
             let query = self.children("v1", "Pod").owned_by(&*set.metadata.uid);
             let pods: Vec<Pod> = self.cluster.list_children(&query)?;
@@ -66,7 +66,7 @@ impl Pass<'_> {
     }
 
     /// Gives the sets the sizes that follow from a new size of the Deployment.
-    pub(crate) fn resize(&mut self) -> Result<(), Failure> {
+    pub(crate) fn resize(&mut self) -> Result<(), Halt> {
         let spec = &self.deployment.spec;
         let wanted = spec.replicas();
         let all = || self.old.iter().chain(&self.new);
@@ -100,7 +100,7 @@ impl Pass<'_> {
     }
 
     /// Gives sets these sizes, and notes the size of the Deployment in them.
-    fn scale_all(&mut self, all: rollout::Sizes) -> Result<(), Failure> {
+    fn scale_all(&mut self, all: rollout::Sizes) -> Result<(), Halt> {
         let spec = &self.deployment.spec;
         let noted = sizes(spec.replicas(), spec.most());
         for (name, size) in all {
@@ -141,7 +141,7 @@ impl Pass<'_> {
     }
 
     /// Deletes old sets beyond the limit, once the rollout is complete.
-    fn clean_up_when_complete(&self) -> Result<(), Failure> {
+    fn clean_up_when_complete(&self) -> Result<(), Halt> {
         let status = self.observed();
         if status.is_complete(&self.deployment.spec, self.deployment.metadata.generation) {
             self.clean_up()?;
@@ -150,7 +150,7 @@ impl Pass<'_> {
     }
 
     /// Deletes old sets beyond the limit.
-    pub(crate) fn clean_up(&self) -> Result<(), Failure> {
+    pub(crate) fn clean_up(&self) -> Result<(), Halt> {
         let Some(limit) = self.deployment.spec.history() else {
             return Ok(());
         };

@@ -10,8 +10,8 @@ use crate::server::Server;
 use crate::store::NamespacedName;
 use crate::{conditions, meta};
 
-/// Where a node has the annotation `windlass.dev/simulate`: with `down`, it stops.
-pub const SIMULATE: &str = "/metadata/annotations/windlass.dev~1simulate";
+/// Where a node has the annotation `nodes.windlass.dev/simulate`: with `down`, it stops.
+pub const SIMULATE: &str = "/metadata/annotations/nodes.windlass.dev~1simulate";
 
 /// The address of a node: of those that documents use, and that benchmarks use.
 pub fn address(name: &str) -> String {

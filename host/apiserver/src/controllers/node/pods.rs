@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn an_annotation_says_what_is_simulated() {
         let simulated = |what: &str, mut pod: Value| {
-            pod["metadata"]["annotations"] = json!({ "windlass.dev/simulate": what });
+            pod["metadata"]["annotations"] = json!({ "nodes.windlass.dev/simulate": what });
             pod["status"]["startTime"] = "2026-11-21T09:30:00Z".into();
             pod
         };
