@@ -3,7 +3,7 @@
 //! Source: "Deployments" in the documentation of Kubernetes: rolling update, proportional scaling.
 
 use crate::deployment::Spec;
-use crate::set::{MOST, ReplicaSet, available, by_size, oldest_first, replicas};
+use crate::set::{MOST, ReplicaSet, by_size, oldest_first, replicas};
 
 /// A set gets another size: its name, and how many replicas.
 pub(crate) type Sizes = Vec<(String, i64)>;
@@ -28,7 +28,7 @@ pub(crate) fn of_old_sets(spec: &Spec, new: &ReplicaSet, old: &[ReplicaSet]) -> 
     let kept = replicas(&old);
     let all = kept + new.replicas();
     let least = spec.least_available();
-    let new_unavailable = new.replicas() - new.status.available_replicas;
+    let new_unavailable = new.replicas() - available(new);
     let most_down = all - least - new_unavailable;
     if kept == 0 || most_down <= 0 {
         return Sizes::new();
@@ -36,12 +36,12 @@ pub(crate) fn of_old_sets(spec: &Spec, new: &ReplicaSet, old: &[ReplicaSet]) -> 
     let mut sizes: Sizes = old.iter().map(named).collect();
     let mut rest = most_down;
     for (set, (_, size)) in old.iter().zip(&mut sizes) {
-        let unavailable = (*size - set.status.available_replicas).max(0);
+        let unavailable = *size - available(set);
         let down = unavailable.min(rest);
         *size -= down;
         rest -= down;
     }
-    let mut rest = available(old.iter().chain([new])) - least;
+    let mut rest = old.iter().chain([new]).map(available).sum::<i64>() - least;
     for (_, size) in &mut sizes {
         let down = (*size).min(rest.max(0));
         *size -= down;
@@ -50,6 +50,11 @@ pub(crate) fn of_old_sets(spec: &Spec, new: &ReplicaSet, old: &[ReplicaSet]) -> 
     let changed = old.iter().zip(sizes);
     let changed = changed.filter(|(set, (_, size))| set.replicas() != *size);
     changed.map(|(_, size)| size).collect()
+}
+
+/// How many replicas of a set are available, and stay. A set that was just made smaller says what it had before.
+fn available(set: &ReplicaSet) -> i64 {
+    set.status.available_replicas.min(set.replicas())
 }
 
 /// The sizes of all sets after the Deployment got another size: each set keeps its part of the replicas.
@@ -177,6 +182,13 @@ mod tests {
                 sizes(&[("a", 0), ("b", 8)]),
             ),
             (2, set("new", 10, 10), vec![set("a", 0, 0)], sizes(&[])),
+            // A set that was made smaller a moment ago: two replicas stay, whatever its status says.
+            (
+                9,
+                set("new", 0, 0),
+                vec![set("a", 2, 6)],
+                sizes(&[("a", 1)]),
+            ),
         ] {
             assert_eq!(
                 of_old_sets(&spec(10, 3, unavailable), &new, &old),

@@ -81,14 +81,13 @@ pub(crate) fn create(
         reference: &reference,
     };
     let template = &job.spec.template;
-    let objects = pods.iter().map(|pod| { let mut pod = new_pod(owner, template, *pod); if let Some(f) = pod.pointer_mut("/metadata/finalizers") { *f = json!([FINALIZER]); } pod });
+    let objects = pods.iter().map(|pod| new_pod(owner, template, *pod));
     let mut refused = None;
     let (mut succeeded, mut failed) = (0, 0);
     for created in cluster.create_many(objects) {
         match created {
             Ok(pod) => {
                 succeeded += 1;
-                for f in &template.metadata.finalizers { let p: Pod = serde_json::from_value(pod.clone()).unwrap_or_default(); let _ = cluster.hold(&p.reference(), p.uid(), f); }
                 let name = pod.pointer("/metadata/name").and_then(Value::as_str);
                 let note = format!("Created pod: {}", name.unwrap_or_default());
                 cluster.event(Event::normal("SuccessfulCreate", "CreatePod", note));

@@ -25,9 +25,9 @@ impl Pass<'_> {
             if sizes.is_empty() {
                 self.clean_up_when_complete()?;
             }
-            self.scale_all(sizes)?;
+            self.scale_all(sizes, false)?;
         } else {
-            self.scale_all(vec![(new.metadata.name.clone(), size)])?;
+            self.scale_all(vec![(new.metadata.name.clone(), size)], false)?;
         }
         self.report_progress()
     }
@@ -38,7 +38,7 @@ impl Pass<'_> {
         if replicas(&self.old) > 0 {
             let active = self.old.iter().filter(|set| set.replicas() > 0);
             let sizes = active.map(|set| (set.metadata.name.clone(), 0)).collect();
-            self.scale_all(sizes)?;
+            self.scale_all(sizes, false)?;
             return self.report_progress();
         }
         if self.old_pods_run()? {
@@ -47,7 +47,7 @@ impl Pass<'_> {
         self.get_new_set()?;
         if let Some(new) = &self.new {
             let wanted = self.deployment.spec.replicas();
-            self.scale_all(vec![(new.metadata.name.clone(), wanted)])?;
+            self.scale_all(vec![(new.metadata.name.clone(), wanted)], false)?;
         }
         self.clean_up_when_complete()?;
         self.report_progress()
@@ -88,7 +88,7 @@ impl Pass<'_> {
                 rollout::in_proportion(spec, self.status.replicas, &active)
             }
         };
-        self.scale_all(sizes)
+        self.scale_all(sizes, true)
     }
 
     /// Whether the new set has all replicas, and all are available.
@@ -99,8 +99,9 @@ impl Pass<'_> {
             && new.status.available_replicas == wanted
     }
 
-    /// Gives sets these sizes, and notes the size of the Deployment in them.
-    fn scale_all(&mut self, all: rollout::Sizes) -> Result<(), Halt> {
+    /// Gives sets these sizes, and notes the size of the Deployment in those that get another one. With `notes_all`, it does so
+    /// in the others too.
+    fn scale_all(&mut self, all: rollout::Sizes, notes_all: bool) -> Result<(), Halt> {
         let spec = &self.deployment.spec;
         let noted = sizes(spec.replicas(), spec.most());
         for (name, size) in all {
@@ -110,9 +111,9 @@ impl Pass<'_> {
             };
             let before = set.replicas();
             let mut said = noted.iter();
-            let is_noted =
-                said.all(|(name, value)| set.metadata.annotations.get(*name) == Some(value));
-            if before == size && is_noted {
+            let has = &set.metadata.annotations;
+            let is_noted = said.all(|(name, value)| has.get(*name) == Some(value));
+            if before == size && (is_noted || !notes_all) {
                 continue;
             }
             // At the version that the decision was made from: a replica may have failed since.

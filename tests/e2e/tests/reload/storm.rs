@@ -114,22 +114,23 @@ async fn storm(site: Site, size: Size) -> Result<()> {
     settled(&site.cluster, &vec![0; size.objects], "v1").await?;
     let over = AtomicBool::new(false);
     let history = History::record(&site.cluster).await?;
-    let (calls, (before, after, failing)) =
-        futures::try_join!(history.judge(&site.cluster), async {
-            let changing = change_all(&site.cluster, size.objects, &over);
-            let swapping = async {
-                let mut storm = Storm::over(&site);
-                let before = storm.swap(size.warm).await?;
-                let after = storm.swap(size.swaps).await?;
-                over.store(true, Ordering::Relaxed);
-                Ok((storm.version, before, after, storm.failing))
-            };
-            let (last, (version, before, after, failing)) = futures::try_join!(changing, swapping)?;
-            settled(&site.cluster, &last, &version).await?;
-            mark(&site.cluster).await?;
-            println!("{} changes", last.iter().sum::<u32>());
-            Ok((before, after, failing))
-        })?;
+    let judged = futures::try_join!(history.judge(&site.cluster), async {
+        let changing = change_all(&site.cluster, size.objects, &over);
+        let swapping = async {
+            let mut storm = Storm::over(&site);
+            let before = storm.swap(size.warm).await?;
+            let after = storm.swap(size.swaps).await?;
+            over.store(true, Ordering::Relaxed);
+            Ok((storm.version, before, after, storm.failing))
+        };
+        let (last, (version, before, after, failing)) = futures::try_join!(changing, swapping)?;
+        settled(&site.cluster, &last, &version).await?;
+        mark(&site.cluster).await?;
+        println!("{} changes", last.iter().sum::<u32>());
+        Ok((before, after, failing))
+    });
+    let log = || format!("the host's log:\n{:#?}", site.host.log());
+    let (calls, (before, after, failing)) = judged.with_context(log)?;
     println!("{calls} calls; resident memory: {before} KiB, then {after} KiB");
     // How many changes a call has in front of it is the machine's affair; each object has one call at least.
     ensure!(calls >= size.objects, "the history has {calls} calls only");
