@@ -145,14 +145,17 @@ $(TOOLS)/bin/vale-$(VALE):
 # The binary names no folder of the machine, and the image has the time of the commit: both are the same wherever they are built.
 .PHONY: static image sbom
 MUSL := $(subst -,_,$(STATIC))
-FOLDERS = $(CURDIR)=/windlass $(patsubst %,%=/crates,$(wildcard $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src/*))
 static: toolchain ## Build the host as one static binary, and check that it starts in an empty root
 	@rustup target list --installed | grep -q '^$(STATIC)$$' || rustup target add $(STATIC)
 	@command -v musl-gcc >/dev/null || $(call debian,musl-tools)
 	@cargo fetch --quiet --locked
-	CC_$(MUSL)=musl-gcc CFLAGS_$(MUSL)="$(FOLDERS:%=-ffile-prefix-map=%)" \
-	  CARGO_TARGET_$(shell echo $(MUSL) | tr a-z A-Z)_RUSTFLAGS="$(FOLDERS:%=--remap-path-prefix=%)" \
+# The folder of the crates is there after that, and not before.
+	@folders="$(CURDIR)=/windlass"; \
+	for crates in "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src/*; do folders="$$folders $$crates=/crates"; done; \
+	CC_$(MUSL)=musl-gcc CFLAGS_$(MUSL)="$$(printf -- '-ffile-prefix-map=%s ' $$folders)" \
+	  CARGO_TARGET_$(shell echo $(MUSL) | tr a-z A-Z)_RUSTFLAGS="$$(printf -- '--remap-path-prefix=%s ' $$folders)" \
 	  cargo build --release --locked --target $(STATIC) -p windlass-host
+	@! grep --quiet --fixed-strings "$${CARGO_HOME:-$$HOME/.cargo}" target/$(STATIC)/release/windlass-host || { echo "the binary names a folder of this machine" >&2; exit 1; }
 	@rm -rf target/image && mkdir -p target/image
 	@strip -o target/image/windlass target/$(STATIC)/release/windlass-host
 	@unshare --map-root-user --root=target/image /windlass --version
@@ -167,7 +170,7 @@ image: static sbom ## Build the image with that binary, with buildah, and list w
 sbom: toolchain $(TOOLS)/bin/cargo-cyclonedx-$(CYCLONEDX)
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(TOOLS)/bin/cargo-cyclonedx cyclonedx --quiet --format json \
 	  --target $(STATIC) --manifest-path host/Cargo.toml --override-filename windlass.cdx
-	@mkdir -p target && mv host/windlass.cdx.json target/windlass-$(VERSION).cdx.json
+	@mkdir -p target && sed 's|path+file://$(CURDIR)|path+file:///windlass|g' host/windlass.cdx.json > target/windlass-$(VERSION).cdx.json
 # It writes one for each crate of the workspace.
 	@git ls-files -z --others '*windlass.cdx.json' | xargs -0 rm -f
 

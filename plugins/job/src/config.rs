@@ -17,6 +17,8 @@ pub(crate) struct Config {
     pub(crate) job_success_policy: bool,
     /// How long a failed pod is not replaced.
     pub(crate) backoff: Backoff,
+    /// How long changes of pods wait, so that one pass sees many of them.
+    pub(crate) batch: SignedDuration,
     /// How many pods a pass creates or deletes at most.
     pub(crate) max_pods_per_pass: usize,
     /// How many finished pods a pass counts at most.
@@ -41,6 +43,7 @@ impl Default for Config {
             job_pod_replacement_policy: true,
             job_success_policy: true,
             backoff: Backoff::default(),
+            batch: SignedDuration::from_secs(1),
             max_pods_per_pass: 500,
             max_uncounted_pods: 500,
         }

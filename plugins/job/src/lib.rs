@@ -13,6 +13,7 @@ mod backoff;
 mod config;
 mod failure_policy;
 mod indexes;
+mod memo;
 mod merge;
 mod metrics;
 mod orphan;
@@ -36,6 +37,7 @@ use windlass_sdk::{
 };
 
 use crate::config::Config;
+use crate::memo::Memo;
 pub use crate::orphan::Orphans;
 use crate::pass::{Done, Pass};
 use crate::pod::{FIELDS, Pod};
@@ -97,6 +99,16 @@ fn run(job: &Job, cluster: &dyn Cluster, goes: bool) -> Result<Action, Failure> 
     let now: Timestamp = cluster.now().parse().map_err(|error: jiff::Error| {
         Failure::transient(format!("the time of the call is not a time: {error}"))
     })?;
+    let memo = cluster.recall_json::<Memo>().unwrap_or_default();
+    let is_same = memo.uid == job.metadata.uid;
+    let memo = if is_same { memo } else { Memo::default() };
+    let may_wait = is_same && !goes && cluster.attempt() == 0;
+    if may_wait && let Some(due) = memo.waits(job.metadata.generation, now, config.batch) {
+        cluster.wake_at(&memo.wake.map_or(due, |wake| wake.min(due)).to_string());
+        let due = Some(due);
+        cluster.keep_json(Memo { due, ..memo });
+        return Ok(Action::AwaitChange);
+    }
     let rules = job.spec.rules(&config);
     let pass = Pass {
         job,
@@ -105,6 +117,7 @@ fn run(job: &Job, cluster: &dyn Cluster, goes: bool) -> Result<Action, Failure> 
         rules: &rules,
         now,
         goes,
+        memo,
     };
     match pass.run()? {
         // Nobody will count the others.

@@ -12,7 +12,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 use windlass_sdk::{Cluster, Error, Event, Failure};
 
+use crate::backoff::Failures;
 use crate::config::Config;
+use crate::memo::Memo;
 use crate::pod::Pod;
 use crate::scale::{Plan, plan};
 use crate::seen::{Seen, Tally};
@@ -31,6 +33,8 @@ pub(crate) struct Pass<'a> {
     pub(crate) now: Timestamp,
     /// Whether the Job is being deleted: its finished pods are counted, and nothing else.
     pub(crate) goes: bool,
+    /// What the last pass has remembered.
+    pub(crate) memo: Memo,
 }
 
 /// How far a pass has come.
@@ -39,6 +43,16 @@ pub(crate) enum Done {
     All,
     /// There were too many for one pass.
     Some,
+}
+
+/// How finished pods were counted.
+struct Counted {
+    /// Whether more is left for another pass.
+    is_cut: bool,
+    /// Why a pod still has the finalizer.
+    refused: Option<Error>,
+    /// The failures since the last success.
+    failures: Failures,
 }
 
 /// The status as the API server has it.
@@ -70,15 +84,22 @@ impl<'a> Pass<'a> {
         if verdict == Verdict::Running && !self.goes {
             self.stop(&mut status);
         }
-        let (is_cut, unreleased) = self.count(&status, &mut written, &pods, &verdict)?;
-        if is_cut {
-            self.cluster.wake_at(&self.now.to_string());
-        } else if let Some(wake) = wake.filter(|_| !written.status.is_finished()) {
+        let counted = self.count(&status, &mut written, &pods, &verdict)?;
+        let wake = wake.filter(|_| !written.status.is_finished());
+        let wake = if counted.is_cut { Some(self.now) } else { wake };
+        if let Some(wake) = wake {
             self.cluster.wake_at(&wake.to_string());
         }
-        match refused.or(unreleased) {
+        self.cluster.keep_json(Memo {
+            uid: self.job.metadata.uid.clone(),
+            generation: self.job.metadata.generation,
+            failures: counted.failures,
+            wake,
+            due: None,
+        });
+        match refused.or(counted.refused) {
             Some(error) => Err(Failure::transient(error.to_string())),
-            None if is_cut => Ok(Done::Some),
+            None if counted.is_cut => Ok(Done::Some),
             None => Ok(Done::All),
         }
     }
@@ -98,6 +119,7 @@ impl<'a> Pass<'a> {
             pods,
             now: self.now,
             ends,
+            counted: self.memo.failures,
         }
     }
 
@@ -195,21 +217,24 @@ impl<'a> Pass<'a> {
         self.cluster.event(Event::normal(event, "SuspendJob", note));
     }
 
-    /// Counts finished pods, and ends the Job if nothing is left. Returns whether more is left for another pass, and why a
-    /// pod still has the finalizer.
+    /// Counts finished pods, and ends the Job if nothing is left.
     fn count(
         &self,
         status: &Status,
         written: &mut Written,
         pods: &[Pod],
         verdict: &Verdict,
-    ) -> Result<(bool, Option<Error>), Failure> {
+    ) -> Result<Counted, Failure> {
         let ends = *verdict != Verdict::Running;
         let seen = self.seen(status, pods, ends);
         let tally = seen.tally();
         let most = self.config.max_uncounted_pods;
         let mut noted = track(&seen, &tally, verdict, !self.goes, most);
         self.show(&mut noted.status, &tally);
+        let failures = match noted.failures {
+            0 => self.memo.failures,
+            new => self.memo.failures.and(new, &seen.finishes()),
+        };
         let (released, refused) = self.take_off(&noted, written)?;
         let is_cut = noted.is_cut;
         if released.is_empty() {
@@ -218,7 +243,11 @@ impl<'a> Pass<'a> {
             let left = act::children(self.job, self.cluster, &released)?;
             self.end(noted.status, written, &left, verdict)?;
         }
-        Ok((is_cut, refused))
+        Ok(Counted {
+            is_cut,
+            refused,
+            failures,
+        })
     }
 
     /// Takes the finalizer off finished pods. If need be, it writes their UIDs before. Returns as [`act::release`] does.

@@ -146,7 +146,7 @@ fn filled<'a>(
         }
         return plan;
     }
-    plan.wake = waits_until(failures(seen));
+    plan.wake = waits_until(Failures::since_success(seen.finishes(), seen.counted));
     if plan.wake.is_some() {
         return plan;
     }
@@ -173,16 +173,6 @@ fn pending(seen: &Seen<'_>, tally: &Tally, room: usize) -> Vec<usize> {
     let done = tally.succeeded_indexes.and(&tally.failed_indexes);
     let taken = done.with(busy.filter_map(|pod| pod.index));
     taken.free(seen.rules.index_end()).take(room).collect()
-}
-
-/// The failures of the Job since the last success. A pod that the controller itself has deleted did not fail.
-fn failures(seen: &Seen<'_>) -> Failures {
-    let finished = seen.pods.iter().filter_map(|pod| {
-        let is_failure = seen.has_failed(pod) && (pod.is_tracked() || pod.kit.is_terminal());
-        let is_success = pod.has_succeeded();
-        (is_failure || is_success).then(|| (pod.finished_at(), is_success))
-    });
-    Failures::since_success(finished)
 }
 
 #[cfg(test)]

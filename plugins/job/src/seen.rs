@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use crate::attempts;
+use crate::backoff::{Failures, Finish};
 use crate::failure_policy::{Action, Match};
 use crate::indexes::Indexes;
 use crate::pod::Pod;
@@ -21,6 +22,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) now: Timestamp,
     /// Whether the Job ends: that its pods are deleted then says nothing about their indexes.
     pub(crate) ends: bool,
+    /// The failures since the last success that earlier passes have counted.
+    pub(crate) counted: Failures,
 }
 
 /// Numbers of pods and sets of indexes, with finished pods that are not counted in the status yet.
@@ -69,6 +72,22 @@ impl<'a> Seen<'a> {
         let seen = *self;
         let pods = self.pods.iter();
         pods.filter(move |pod| pod.is_tracked() && seen.is_in_range(pod))
+    }
+
+    /// The pods that have finished. A pod that the controller itself has deleted did not fail.
+    pub(crate) fn finishes(&self) -> Vec<Finish> {
+        let (succeeded, failed) = self.status.uncounted();
+        let known: BTreeSet<&str> = succeeded.iter().chain(failed).map(String::as_str).collect();
+        let finished = self.pods.iter().filter_map(|pod| {
+            let success = pod.has_succeeded();
+            let failure = self.has_failed(pod) && (pod.is_tracked() || pod.kit.is_terminal());
+            (success || failure).then(|| Finish {
+                at: pod.finished_at(),
+                success,
+                is_new: pod.is_tracked() && !known.contains(pod.uid()),
+            })
+        });
+        finished.collect()
     }
 
     /// Counts all.
@@ -135,6 +154,7 @@ pub(crate) mod tests {
             pods,
             now: "2026-11-21T09:30:00Z".parse().unwrap(),
             ends: false,
+            counted: Failures::default(),
         })
     }
 

@@ -20,6 +20,8 @@ pub(crate) struct Tracked<'a> {
     pub(crate) is_cut: bool,
     /// The actions of the failure policy that led to this.
     pub(crate) actions: Vec<Action>,
+    /// How many failed pods are new, with those that a policy ignores.
+    pub(crate) failures: usize,
 }
 
 /// How a pod is counted.
@@ -50,6 +52,7 @@ pub(crate) fn track<'a>(
     };
     let mut uncounted = status.uncounted_terminated_pods.take().unwrap_or_default();
     let (mut release, mut actions, mut is_cut) = (Vec::new(), Vec::new(), false);
+    let mut failures = 0;
     for pod in seen.pods.iter().filter(|pod| pod.is_tracked()) {
         let is_known_failed = known_failed.contains(pod.uid());
         let Some(end) = end(seen, verdict, is_known_failed, pod) else {
@@ -71,6 +74,7 @@ pub(crate) fn track<'a>(
         if !is_new {
             continue;
         }
+        failures += usize::from(end == End::Failure);
         let matched = seen.matched(pod).filter(|_| end == End::Failure);
         let action = matched.map(|found| found.action);
         actions.extend(action);
@@ -93,6 +97,7 @@ pub(crate) fn track<'a>(
         release,
         is_cut,
         actions,
+        failures,
     }
 }
 

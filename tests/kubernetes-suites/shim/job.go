@@ -33,7 +33,7 @@ var (
 	MaxUncountedPods = 500
 	// MaxPodCreateDeletePerSync is how many pods one pass creates or deletes at most.
 	MaxPodCreateDeletePerSync = 500
-	// SyncJobBatchPeriod does not concern the plugin: it makes a pass at once.
+	// SyncJobBatchPeriod is how long changes of pods wait.
 	SyncJobBatchPeriod = time.Second
 )
 
@@ -65,6 +65,7 @@ func (c *Controller) Run(ctx context.Context, _ int) {
 			"jobSuccessPolicy":        gates.Enabled(features.JobSuccessPolicy),
 			"maxPodsPerPass":          MaxPodCreateDeletePerSync,
 			"maxUncountedPods":        MaxUncountedPods,
+			"batch":                   SyncJobBatchPeriod.String(),
 			"backoff": map[string]any{
 				"base":  DefaultJobPodFailureBackOff.String(),
 				"limit": MaxJobPodFailureBackOff.String(),

@@ -125,6 +125,18 @@ fn event(event: &Value) -> Option<String> {
     is_known.then(|| format!("{kind} {} {reason}", text(event, "/type")))
 }
 
+/// Which step of a rollout is the last one that a condition has shown depends on which event came first, also in the original.
+fn mask_progress(condition: &mut Value) {
+    let steps = [
+        "NewReplicaSetCreated",
+        "FoundNewReplicaSet",
+        "ReplicaSetUpdated",
+    ];
+    if steps.contains(&text(condition, "/reason")) {
+        *condition = json!({ "type": text(condition, "/type"), "reason": "[a step]" });
+    }
+}
+
 fn mask(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -134,10 +146,9 @@ fn mask(value: &mut Value) {
                 .filter(|(name, _)| !MASKED.contains(&name.as_str()));
             for (name, mut value) in kept {
                 mask(&mut value);
-                if name == "conditions" {
-                    if let Value::Array(conditions) = &mut value {
-                        conditions.sort_by_key(|one| text(one, "/type").to_owned());
-                    }
+                if let ("conditions", Value::Array(conditions)) = (&*name, &mut value) {
+                    conditions.iter_mut().for_each(mask_progress);
+                    conditions.sort_by_key(|one| text(one, "/type").to_owned());
                 }
                 fields.insert(name, value);
             }
