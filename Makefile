@@ -85,6 +85,8 @@ fmt: toolchain
 	cargo fmt --all --check
 clippy: toolchain
 	cargo clippy --workspace --all-targets --features windlass-contract/mutants -- -D warnings
+# As users build it: without the features that the tests turn on.
+	cargo clippy -p windlass -p windlass-host -- -D warnings
 	cargo clippy $(addprefix -p ,windlass-sdk $(GUESTS)) --target wasm32-wasip2 --target-dir target/guests -- -D warnings
 # Components of each release still fit: wit/released.
 released: toolchain

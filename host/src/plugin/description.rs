@@ -137,7 +137,6 @@ impl Description {
     }
 }
 
-#[cfg(any(test, feature = "testing"))]
 impl PrimaryWatch {
     /// All objects of a kind, whatever changes of them, and without `finalize`.
     pub fn of(api_version: &str, kind: &str) -> Self {

@@ -14,7 +14,9 @@ pub(crate) fn of_new_set(spec: &Spec, new: &ReplicaSet, old: &[ReplicaSet]) -> i
     if new.replicas() >= wanted || spec.recreates() {
         return wanted;
     }
-    let room = spec.most() - new.replicas() - replicas(old);
+    // A set that was just made smaller still has the pods that its status counts.
+    let there = |set: &ReplicaSet| set.replicas().max(set.status.replicas);
+    let room = spec.most() - new.replicas() - old.iter().map(there).sum::<i64>();
     new.replicas() + room.clamp(0, wanted - new.replicas())
 }
 
@@ -146,6 +148,16 @@ mod tests {
             );
             assert_eq!(found, expected, "{wanted} + {surge}: {new} beside {old}");
         }
+    }
+
+    #[test]
+    fn pods_that_an_old_set_still_has_take_room() {
+        let mut old = set("old", 4, 4);
+        old.status.replicas = 5;
+        let size = |old: ReplicaSet| of_new_set(&spec(5, 0, 1), &set("new", 0, 0), &[old]);
+        assert_eq!(size(old.clone()), 0);
+        old.status.replicas = 4;
+        assert_eq!(size(old), 1);
     }
 
     #[test]
