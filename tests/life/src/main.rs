@@ -45,6 +45,7 @@ async fn main() -> anyhow::Result<()> {
     let mut original = Side::start(Who::Original, windlass, bundle).await?;
     let mut plugins = Side::start(Who::Plugins, windlass, bundle).await?;
     let mut user = User::new(flags.seed);
+    let mut broken = 0;
     for number in 1..=flags.steps {
         if flags.handover > 0 && number % flags.handover == 0 {
             hand_over([&mut original, &mut plugins]).await?;
@@ -67,10 +68,17 @@ async fn main() -> anyhow::Result<()> {
                 plugins.log()
             );
         }
-        judge(&original, "the original")?;
-        judge(&plugins, "the plugins")?;
+        for side in [&original, &plugins] {
+            let errors = std::mem::take(&mut side.judge.lock().errors);
+            if side.who == Who::Plugins {
+                ensure!(errors.is_empty(), "the plugins: {}", errors.join("; "));
+            }
+            broken += errors.len();
+        }
     }
     let judged = [&original, &plugins].map(|side| side.judge.lock().judged);
+    // The original counts the pods that a set is to have, and not those that it still has.
+    println!("the original has broken the rules {broken} times, and the plugins never");
     println!(
         "{} steps from seed {}: both sides agree; {} and {} versions of pods were judged",
         flags.steps, flags.seed, judged[0], judged[1]
@@ -103,16 +111,6 @@ async fn pods(side: &Side) -> anyhow::Result<Vec<String>> {
     let mut pods: Vec<String> = objects.pods.iter().filter_map(uid).collect();
     pods.sort();
     Ok(pods)
-}
-
-fn judge(side: &Side, who: &str) -> anyhow::Result<()> {
-    let judge = side.judge.lock();
-    ensure!(
-        judge.errors.is_empty(),
-        "{who}: {}",
-        judge.errors.join("; ")
-    );
-    Ok(())
 }
 
 /// Waits until both clusters are as wanted, and in the same state.
