@@ -203,8 +203,9 @@ test: toolchain go demo-built chromium docker-registry $(NPM) ## Run all tests, 
 	@NODE_SUITES=tests/page-js EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
 	  OBJECTS_SUITES="$(QUICK_OBJECTS)" FILES_ONLY=tests/e2e/files-only \
 	  tests/summary --workspace -- --test-threads 4
-# `windlass dev` brings its own server. Attacks, faults and bad registries hit the host, and the real control plane has seen them.
-HOST_ONLY := artifacts attacks cluster dev trouble
+# `windlass dev` and `cluster` bring their own server. Attacks, crashes, faults and bad registries hit the host, and the real
+# control plane has seen them.
+HOST_ONLY := artifacts attacks cluster crash dev poison trouble
 # The embedded server has no Pod Security admission, no controllers that make pods of Deployments, no flow control, and no type checker of policies.
 REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them each_request_of_a_host_has_the_priority_of_its_kind the_type_checker_warns_of_nothing
 E2E := $(filter-out $(HOST_ONLY),$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))

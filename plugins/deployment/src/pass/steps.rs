@@ -72,11 +72,14 @@ impl Pass<'_> {
         let all = || self.old.iter().chain(&self.new);
         let mut active = all().filter(|set| set.replicas() > 0);
         let named = |set: &ReplicaSet, size| vec![(set.metadata.name.clone(), size)];
+        let has_size =
+            |set: &ReplicaSet| set.replicas() == wanted && set.number(DESIRED) == Some(wanted);
         let sizes = match (active.next(), active.next()) {
             (None, _) => match self.new.as_ref().or(self.old.last()) {
-                Some(newest) => named(newest, wanted),
-                None => return Ok(()),
+                Some(newest) if !has_size(newest) => named(newest, wanted),
+                _ => return Ok(()),
             },
+            (Some(only), None) if has_size(only) => return Ok(()),
             (Some(only), None) => named(only, wanted),
             (Some(_), Some(_)) if self.new.as_ref().is_some_and(|new| self.is_settled(new)) => {
                 let old = self.old.iter().filter(|set| set.replicas() > 0);
