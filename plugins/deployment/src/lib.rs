@@ -82,7 +82,7 @@ fn reconcile(deployment: &Deployment, cluster: &dyn Cluster) -> Result<(), Halt>
     Ok(())
 }
 
-/// What the host is told. A decision from an old version is made again soon: that is no failure.
+/// What the host is told. A decision from an old version is made again soon: that is not a failure.
 fn answer(done: Result<(), Halt>) -> Result<Action, Failure> {
     match done {
         Ok(()) => Ok(Action::AwaitChange),

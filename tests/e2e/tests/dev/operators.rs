@@ -61,32 +61,32 @@ fn holds(name: &str, cases: usize, runs: &str) -> Result<()> {
 
 #[test]
 fn backup_starts_each_job_once_while_hosts_fail() -> Result<()> {
-    holds("backup", 5, "60")
+    holds("backup", 5, "30")
 }
 
 #[test]
 fn cronjob_starts_each_job_once_while_hosts_fail() -> Result<()> {
-    holds("cronjob", 3, "60")
+    holds("cronjob", 3, "30")
 }
 
 #[test]
 fn deployment_rolls_out_while_hosts_fail() -> Result<()> {
-    holds("deployment", 11, "60")
+    holds("deployment", 11, "30")
 }
 
 #[test]
 fn dns_keeps_its_records_at_a_server_that_fails() -> Result<()> {
-    holds("dns", 3, "60")
+    holds("dns", 3, "30")
 }
 
 #[test]
 fn janitor_deletes_each_kind_in_time_while_hosts_fail() -> Result<()> {
-    holds("janitor", 3, "60")
+    holds("janitor", 3, "30")
 }
 
 #[test]
 fn job_counts_each_pod_once_while_hosts_fail() -> Result<()> {
-    holds("job", 5, "60")
+    holds("job", 5, "30")
 }
 
 #[test]
@@ -99,27 +99,27 @@ fn the_small_controllers_do_their_work_while_hosts_fail() -> Result<()> {
         "serviceaccount",
         "ttl-after-finished",
     ] {
-        holds(name, 2, "20")?;
+        holds(name, 2, "10")?;
     }
     Ok(())
 }
 
 #[test]
 fn reflector_copies_both_kinds_while_hosts_fail() -> Result<()> {
-    holds("reflector", 4, "60")
+    holds("reflector", 4, "30")
 }
 
 #[test]
 fn replicaset_keeps_its_pods_while_hosts_fail() -> Result<()> {
-    holds("replicaset", 4, "60")
+    holds("replicaset", 4, "30")
 }
 
 #[test]
 fn team_gives_each_team_a_namespace_while_hosts_fail() -> Result<()> {
-    holds("team", 3, "60")
+    holds("team", 3, "30")
 }
 
 #[test]
 fn webapp_keeps_its_children_while_hosts_fail() -> Result<()> {
-    holds("webapp", 3, "60")
+    holds("webapp", 3, "30")
 }
