@@ -88,7 +88,7 @@ impl Objects {
         let mut said = state.to_string();
         let hash = |set: &Value| text(set, "/metadata/labels/pod-template-hash").to_owned();
         let hashes: BTreeMap<String, ()> = self.sets.iter().map(|set| (hash(set), ())).collect();
-        let of_pods = self.pods.iter().map(|pod| hash(pod));
+        let of_pods = self.pods.iter().map(hash);
         for hash in hashes
             .into_keys()
             .chain(of_pods)
