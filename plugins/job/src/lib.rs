@@ -4,7 +4,7 @@
 //! the pods that have finished, each exactly once. The rules are those of Kubernetes' documentation and enhancement
 //! proposals.
 //!
-//! [`pass`] draws a pass. The decisions are pure functions: [`verdict`], [`scale`] and [`tracking`], over what [`seen`]
+//! `pass` draws a pass. The decisions are pure functions: `verdict`, `scale` and `tracking`, over what `seen`
 //! counts.
 
 mod act;
