@@ -14,6 +14,11 @@ pub(crate) fn of_new_set(spec: &Spec, new: &ReplicaSet, old: &[ReplicaSet]) -> i
     if new.replicas() >= wanted || spec.recreates() {
         return wanted;
     }
+    // Nobody knows how many pods a set has that has another size since its status was written.
+    let is_unknown = |set: &ReplicaSet| set.status.observed_generation < set.metadata.generation;
+    if old.iter().any(is_unknown) {
+        return new.replicas();
+    }
     // A set that was just made smaller still has the pods that its status counts.
     let there = |set: &ReplicaSet| set.replicas().max(set.status.replicas);
     let room = spec.most() - new.replicas() - old.iter().map(there).sum::<i64>();
@@ -157,7 +162,9 @@ mod tests {
         let size = |old: ReplicaSet| of_new_set(&spec(5, 0, 1), &set("new", 0, 0), &[old]);
         assert_eq!(size(old.clone()), 0);
         old.status.replicas = 4;
-        assert_eq!(size(old), 1);
+        assert_eq!(size(old.clone()), 1);
+        old.metadata.generation = 1;
+        assert_eq!(size(old), 0);
     }
 
     #[test]
