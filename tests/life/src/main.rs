@@ -123,8 +123,11 @@ async fn same(original: &Side, plugins: &Side, user: &User) -> anyhow::Result<()
         let is_there = |name: &str, wanted: &Wanted| {
             rests(wanted) || (one.is_complete(name) && other.is_complete(name))
         };
+        let names: Vec<&str> = user.wanted.keys().copied().collect();
         let is_settled = one.are_observed()
             && other.are_observed()
+            && one.are_of(&names)
+            && other.are_of(&names)
             && one.deployments.len() == user.wanted.len()
             && other.deployments.len() == user.wanted.len()
             && user

@@ -47,6 +47,15 @@ impl Objects {
         })
     }
 
+    /// Whether each pod and each set with a label belongs to one of these Deployments: what was deleted is gone.
+    pub fn are_of(&self, names: &[&str]) -> bool {
+        let mut objects = self.pods.iter().chain(&self.sets);
+        objects.all(|object| {
+            let app = text(object, "/metadata/labels/app");
+            app == "gone" || names.contains(&app)
+        })
+    }
+
     /// Whether a Deployment has all its pods, and no others.
     pub fn is_complete(&self, name: &str) -> bool {
         let mut all = self.deployments.iter();
