@@ -106,6 +106,9 @@ impl<'a> Pass<'a> {
 
     /// Tells the set of the newest version from the old ones: the oldest with the template of the Deployment.
     pub(crate) fn split(&mut self) {
+        if self.new.is_some() {
+            return;
+        }
         let template = &self.deployment.spec.template;
         let mut sets = self.old.iter();
         let found = sets.position(|set| template::is_same(&set.spec.template, template));
