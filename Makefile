@@ -253,8 +253,7 @@ $(KUBERNETES_SUITES:%=kubernetes-suite-%): kubernetes-suite-%: toolchain go ## R
 	@cargo build --quiet --release -p windlass
 	@cargo build --quiet $(KUBERNETES_PLUGINS:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@tests/kubernetes-suites/run $* $(SIDE)
-# The same steps on two clusters, one with the original controllers; LIFE has more flags: `--swap`, or `--handover 10`, which does not
-# hold yet.
+# The same steps on two clusters, one with the original controllers; LIFE has more flags: `--swap`, or `--handover 10`.
 .PHONY: life
 STEPS := 300
 life: toolchain go bundle ## Do the same STEPS on two real API servers, one with Kubernetes' controllers and one with plugins
@@ -291,6 +290,7 @@ part-kubernetes-kill:
 	@for suite in $(RESTLESS); do KILL=5000 $(MAKE) --no-print-directory kubernetes-suite-$$suite; done
 part-life:
 	@$(MAKE) --no-print-directory life LIFE=--swap
+	@$(MAKE) --no-print-directory life SEED=3 STEPS=60 LIFE='--handover 8'
 part-mutants: mutants
 part-simulation: toolchain
 	@cargo build --quiet --workspace --bin demo --bin simulate
