@@ -244,14 +244,13 @@ $(SUITES:%=suite-%): suite-%: toolchain go
 	@cargo build --quiet --release -p windlass-controlplane --bin controlplane
 	@tests/suites/suite $* $(SERVER)
 # Kubernetes' own integration suites, with a plugin in the place of a controller; SIDE=original leaves the controller in.
-KUBERNETES_SUITES := replicaset deployment cronjob serviceaccount
-KUBERNETES_PLUGINS := deployment replicaset cronjob serviceaccount
+KUBERNETES_SUITES := cronjob deployment job replicaset serviceaccount
 SIDE := plugin
 .PHONY: $(KUBERNETES_SUITES:%=kubernetes-suite-%)
 $(KUBERNETES_SUITES:%=kubernetes-suite-%): kubernetes-suite-%: toolchain go ## Run Kubernetes' own test/integration/NAME on the plugin NAME
 	@cargo build --quiet --workspace --bin demo --bin controlplane
 	@cargo build --quiet --release -p windlass
-	@cargo build --quiet $(KUBERNETES_PLUGINS:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
+	@cargo build --quiet $(KUBERNETES_SUITES:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@tests/kubernetes-suites/run $* $(SIDE)
 # The same steps on two clusters, one with the original controllers; LIFE has more flags: `--swap`, or `--handover 10`.
 .PHONY: life

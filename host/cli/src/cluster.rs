@@ -13,15 +13,16 @@ mod controllers;
 mod flags;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use tokio::sync::mpsc;
 use windlass_apiserver::options::{Node, Options};
 
 use crate::apiserver::Embedded;
+use crate::project;
 use controllers::Bundled;
 use windlass_host::admin::folder::{self, PortFile};
 use windlass_host::admin::{self, BindAddress, Ports};
@@ -42,8 +43,6 @@ pub use flags::LocalClusterFlags;
 const NAMESPACE: &str = "kube-system";
 /// How long passes may take to end.
 const GRACE: Duration = Duration::from_secs(5);
-/// The folder for what is nobody's to keep.
-const OWN_FOLDER: &str = ".windlass";
 /// How often the start is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -62,10 +61,10 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
     }
     let bundled = Bundled::new(bundled, &flags.without)?;
     let (watch, own) = match &flags.plugins {
-        Some(folder) => FolderWatch::start(folder, &seams).with_context(|| {
-            format!(
-                "cannot read {}; name a folder that can be read with --plugins",
-                folder.display()
+        Some(folder) => FolderWatch::start(folder, &seams).map_err(|error| {
+            let folder = folder.display();
+            anyhow!(
+                "cannot read the folder {folder}: {error}; name one that can be read with --plugins"
             )
         })?,
         None => (FolderWatch::nothing(), Wanted::default()),
@@ -79,7 +78,7 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
     };
     let file = match flags.kubeconfig_out {
         Some(file) => file,
-        None => default_file()?,
+        None => std::path::absolute(project::own_folder(Path::new("."))?)?.join("kubeconfig"),
     };
     let server = Embedded::open(flags.port, file, options, &seams)?;
     let kubeconfig = server.kubeconfig().to_owned();
@@ -137,20 +136,6 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
     ended
 }
 
-/// The file for the kubeconfig in the folder that is nobody's to keep.
-fn default_file() -> anyhow::Result<PathBuf> {
-    let folder = std::path::absolute(OWN_FOLDER).context("this folder has no path")?;
-    std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"))
-        .with_context(|| {
-            format!(
-                "cannot make the folder {}: name a file for the kubeconfig with --kubeconfig-out",
-                folder.display()
-            )
-        })?;
-    Ok(folder.join("kubeconfig"))
-}
-
 /// Says in the folder of the kubeconfig which host it is of, where that is the default one.
 fn announce(host: &str, page: Option<&str>, kubeconfig: &Path) -> Option<PortFile> {
     let folder = kubeconfig.parent()?;
@@ -159,7 +144,7 @@ fn announce(host: &str, page: Option<&str>, kubeconfig: &Path) -> Option<PortFil
         context: None,
         namespace: None,
     };
-    let is_own = folder.ends_with(OWN_FOLDER);
+    let is_own = folder.ends_with(".windlass");
     folder::write(folder, host, page.filter(|_| is_own)?, &cluster).ok()
 }
 

@@ -36,7 +36,7 @@ use tokio::sync::{mpsc, watch};
 use windlass_apiserver::options::{Node, Options};
 
 use crate::apiserver::Embedded;
-use crate::project::within;
+use crate::project;
 use attach::Attachment;
 use names::Names;
 use news::News;
@@ -179,16 +179,7 @@ fn announce(targets: &[Target], host: &str, page: &str, cluster: &ClusterFlags) 
 
 /// The folder for what belongs to a target, and is nobody's to keep.
 pub(crate) fn own_folder(target: &Target) -> anyhow::Result<PathBuf> {
-    let folder = within(target.folder(), Path::new(".windlass"));
-    std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"))
-        .with_context(|| {
-            format!(
-                "cannot make the folder {}: name a file for the kubeconfig with --kubeconfig-out",
-                folder.display()
-            )
-        })?;
-    Ok(folder)
+    project::own_folder(target.folder())
 }
 
 /// The API server of this program, unless a cluster is named.

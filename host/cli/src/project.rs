@@ -120,6 +120,23 @@ pub fn within(folder: &Path, path: &Path) -> PathBuf {
     }
 }
 
+/// The folder in `folder` for what belongs to it, and is nobody's to keep.
+///
+/// # Errors
+/// It cannot be made.
+pub fn own_folder(folder: &Path) -> anyhow::Result<PathBuf> {
+    let folder = within(folder, Path::new(".windlass"));
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join(".gitignore"), "*\n"))
+        .with_context(|| {
+            format!(
+                "cannot make the folder {}: name a file for the kubeconfig with --kubeconfig-out",
+                folder.display()
+            )
+        })?;
+    Ok(folder)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

@@ -146,7 +146,9 @@ impl<'a> Pass<'a> {
 
     /// As [`Pass::find_new_set`], and makes the set if there is none.
     fn get_new_set(&mut self) -> Result<(), Halt> {
-        self.find_new_set()?;
+        if self.new.is_none() {
+            self.find_new_set()?;
+        }
         if self.new.is_some() {
             return Ok(());
         }

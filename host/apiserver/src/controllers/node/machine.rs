@@ -13,6 +13,9 @@ use crate::{conditions, meta};
 /// Where a node has the annotation `nodes.windlass.dev/simulate`: with `down`, it stops.
 pub const SIMULATE: &str = "/metadata/annotations/nodes.windlass.dev~1simulate";
 
+/// Why a node that is down is not ready.
+const LOST: &str = "NodeStatusUnknown";
+
 /// The address of a node: of those that documents use, and that benchmarks use.
 pub fn address(name: &str) -> String {
     match number_of(name) {
@@ -65,7 +68,7 @@ pub(super) fn follow_power(server: &Server, key: &NamespacedName) -> Result<bool
     let is_down = text_at(&node, SIMULATE) == "down";
     let (status, reason, message, agent) = if is_down {
         let message = "Kubelet stopped posting node status.";
-        ("Unknown", "NodeStatusUnknown", message, MANAGER)
+        ("Unknown", LOST, message, MANAGER)
     } else {
         (
             "True",
@@ -74,8 +77,9 @@ pub(super) fn follow_power(server: &Server, key: &NamespacedName) -> Result<bool
             KUBELET,
         )
     };
-    let ready = conditions::get(&node, "Ready").and_then(|ready| ready.get("status"));
-    if ready.and_then(Value::as_str) == Some(status) {
+    // What somebody else says about the node stays.
+    let ready = conditions::get(&node, "Ready").and_then(|ready| ready.get("reason"));
+    if (ready.and_then(Value::as_str) == Some(LOST)) == is_down {
         return Ok(is_down);
     }
     let now = meta::time(server.seams().clock.wall());
