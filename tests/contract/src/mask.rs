@@ -45,6 +45,9 @@ struct RawMask {
     /// Whether equal values stay recognisable.
     #[serde(default)]
     identity: bool,
+    /// Whether that holds only in answers about one object: what an object gives back, another one may get.
+    #[serde(default)]
+    per_object: bool,
     /// Whether the value is masked in all texts, such as messages.
     #[serde(default)]
     everywhere: bool,
@@ -139,6 +142,8 @@ impl Masks {
     fn document(&self, document: &mut Value, event: &str, names: &mut Names) {
         let kind = document.get("kind").and_then(Value::as_str);
         let kind = format!("{event}{}", kind.unwrap_or_default());
+        let uid = document.pointer("/metadata/uid").and_then(Value::as_str);
+        names.are_about(uid.unwrap_or_default());
         for mask in &self.0 {
             if mask
                 .kind
@@ -240,7 +245,7 @@ impl Mask {
         if !self.raw.identity {
             return format!("<{}>", self.raw.r#as);
         }
-        let name = names.of(&self.raw.r#as, value);
+        let name = names.of(&self.raw.r#as, value, self.raw.per_object);
         if self.raw.everywhere {
             names.everywhere(value, &name);
         }
@@ -306,6 +311,23 @@ mod tests {
                 json!({ "uid": "<uid-1>", "message": "<uid-2> is not <uid-1> in <ns> or <id>" }),
             ]
         );
+    }
+
+    #[test]
+    fn what_an_object_gives_back_is_new_at_another_one() {
+        let masks = "[{ paths: [/port], as: port, identity: true, per_object: true, why: x }]";
+        let of = |uid: &str, port: &Value| json!({ "metadata": { "uid": uid }, "port": port });
+        let bodies = [("a", 7), ("a", 7), ("b", 7), ("a", 8), ("b", 7)];
+        let masked = masked(
+            &Masks::parse(masks).unwrap(),
+            &bodies.map(|(uid, port)| of(uid, &json!(port))),
+        );
+        let names = ["port-1", "port-1", "port-2", "port-3", "port-2"];
+        let expected = bodies
+            .iter()
+            .zip(names)
+            .map(|((uid, _), name)| of(uid, &json!(format!("<{name}>"))));
+        assert_eq!(masked, expected.collect::<Vec<_>>());
     }
 
     #[test]

@@ -5,15 +5,24 @@ use std::collections::BTreeMap;
 /// Names given so far, and words that are masked in every text.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    given: BTreeMap<(String, String), usize>,
+    given: BTreeMap<(String, String, String), usize>,
+    /// The uid of the object that is masked.
+    about: String,
     counts: BTreeMap<String, usize>,
     everywhere: Vec<(String, String)>,
 }
 
 impl Names {
-    /// The name of `value` among those that are called so: the same for the same value.
-    pub(super) fn of(&mut self, called: &str, value: &str) -> String {
-        let key = (called.to_owned(), value.to_owned());
+    /// From now on values are of the object with this uid.
+    pub(super) fn are_about(&mut self, uid: &str) {
+        uid.clone_into(&mut self.about);
+    }
+
+    /// The name of `value` among those that are called so: the same for the same value, or for the same
+    /// value of the same object.
+    pub(super) fn of(&mut self, called: &str, value: &str, per_object: bool) -> String {
+        let about = if per_object { &*self.about } else { "" };
+        let key = (called.to_owned(), value.to_owned(), about.to_owned());
         let number = match self.given.get(&key) {
             Some(&number) => number,
             None => {
