@@ -66,7 +66,7 @@ pub struct Grant {
     pub acknowledge: Vec<String>,
     /// Whether the plugin may take over objects that the host did not make and that nobody controls.
     pub adopt: bool,
-    /// Finalizers beside its own that the plugin may put on these objects and take off.
+    /// Finalizers beside its own that the plugin may put on these objects and take off. `*` is each one that may be named.
     pub finalizers: Vec<String>,
     /// Which owners it may give these objects, and take from them.
     pub owners: Owners,
@@ -188,15 +188,14 @@ impl Grants {
         self.allow_by(access, home, |grant| grant.adopt)
     }
 
-    /// Whether the plugin may put `finalizer` on `access`, an object that is there, and take it off.
+    /// Whether the plugin may put `finalizer` on `access`, and take it off.
     pub fn allow_finalizer(
         &self,
         access: &Access<'_>,
         home: Option<&str>,
         finalizer: &str,
     ) -> bool {
-        let names = |grant: &Grant| is_listed(&grant.finalizers, finalizer);
-        self.allow_by(access, home, names)
+        self.allow_by(access, home, |grant| grant.names_finalizer(finalizer))
     }
 
     /// Whether the plugin may give `access` any owner, and take any from it.
@@ -364,6 +363,13 @@ impl Grant {
             Power::Powerful(reasons) => reasons,
             Power::Plain | Power::Never(_) => Vec::new(),
         }
+    }
+
+    /// Whether it names `finalizer`. A wildcard names none of the host's own.
+    fn names_finalizer(&self, finalizer: &str) -> bool {
+        let held = &self.finalizers;
+        is_listed(held, finalizer)
+            || is_listed(held, "*") && problem_of_finalizer(finalizer).is_none()
     }
 
     fn names_object(&self, name: Option<&str>) -> bool {

@@ -78,7 +78,9 @@ impl Grant {
             ));
         }
         for (at, name) in self.finalizers.iter().enumerate() {
-            if let Some(problem) = finalizer_problem(name) {
+            if name != "*"
+                && let Some(problem) = finalizer_problem(name)
+            {
                 return Some(GrantError::new(&format!("finalizers[{at}]"), problem));
             }
         }

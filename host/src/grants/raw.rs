@@ -32,7 +32,7 @@ pub(super) struct RawGrant {
     /// Whether the plugin may take over objects that the host did not make and that nobody controls.
     #[serde(default)]
     adopt: bool,
-    /// Finalizers beside its own that the plugin may put on these objects and take off.
+    /// Finalizers beside its own that the plugin may put on these objects and take off. `*` is each one that may be named.
     #[serde(default)]
     finalizers: Vec<String>,
     /// Which owners it may give these objects, and take from them.

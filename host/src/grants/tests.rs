@@ -256,6 +256,37 @@ fn adoption_takes_a_grant_that_says_so_and_that_is_acknowledged() {
 }
 
 #[test]
+fn a_wildcard_names_every_finalizer_but_the_hosts() {
+    let maps = resource("", "configmaps", true);
+    let access = Access {
+        verb: "patch",
+        resource: &maps,
+        subresource: None,
+        namespace: Some("home"),
+        name: Some("a"),
+    };
+    // (the finalizers of the grant, the one that is asked for, whether it may be)
+    let rows = [
+        ("*", "example.com/hold", true),
+        ("*", "kubernetes.io/pvc-protection", true),
+        ("*", "foregroundDeletion", true),
+        ("*", "windlass.dev/other", false),
+        ("*", "", false),
+        ("example.com/hold", "example.com/hold", true),
+        ("example.com/hold", "example.com/other", false),
+    ];
+    for (held, asked, may) in rows {
+        let grant = Grant {
+            finalizers: vec![held.into()],
+            ..grant(&[""], &["configmaps"], &["patch"], Namespaces::All)
+        };
+        let grants = Grants::new(vec![grant.acknowledged()]).unwrap();
+        let allowed = grants.allow_finalizer(&access, Some("home"), asked);
+        assert_eq!(allowed, may, "{held} {asked}");
+    }
+}
+
+#[test]
 fn every_grant_that_is_wrong_is_told_at_once() {
     let powerful = |resource: &str| Grant {
         acknowledge: Vec::new(),

@@ -104,7 +104,7 @@ async fn a_grant_covers_its_namespaces_and_no_metadata_that_binds_others() {
             "squatter",
             "foreign_finalizer",
             format!(
-                "plugin squatter may not set finalizers other than windlass.dev/squatter on configmaps \
+                "plugin squatter may not set the finalizer somebody.else/finalizer on configmaps \
                  {namespace}/ada-foreign-finalizer"
             ),
         ),

@@ -185,7 +185,7 @@ pub(super) fn json_object(text: &str) -> Result<Map<String, Value>, Error> {
     }
 }
 
-/// What is the host's to write in metadata, and not the guest's.
+/// What is the host's to write in metadata, and not the guest's. `may_set` says which finalizers a grant names.
 ///
 /// # Errors
 /// `Ok(Some(reason))` is denied with that reason.
@@ -193,7 +193,7 @@ pub(super) fn forbidden_metadata(
     object: &Map<String, Value>,
     namespace: Option<&str>,
     primary: &Primary,
-    finalizer: &str,
+    may_set: impl Fn(&str) -> bool,
 ) -> Result<Option<String>, Error> {
     let metadata = match object.get("metadata") {
         Some(Value::Object(metadata)) => metadata,
@@ -214,11 +214,14 @@ pub(super) fn forbidden_metadata(
         Some(Value::Array(entries)) => Ok(entries.clone()),
         Some(_) => Err(Error::invalid(format!("metadata.{field} is not a list"))),
     };
-    if entries("finalizers")?
-        .iter()
-        .any(|entry| entry.as_str() != Some(finalizer))
-    {
-        return Ok(Some(format!("set finalizers other than {finalizer}")));
+    for finalizer in entries("finalizers")? {
+        let Some(name) = finalizer.as_str() else {
+            return invalid("metadata.finalizers is not a list of names".into());
+        };
+        if !may_set(name) {
+            let name = clean(name, 100);
+            return Ok(Some(format!("set the finalizer {name}")));
+        }
     }
     for owner in entries("ownerReferences")? {
         if !names_primary(&owner, primary) {
@@ -290,7 +293,8 @@ mod tests {
         object["metadata"]["name"] = json!("child");
         let intent = intent(&object.to_string()).unwrap();
         let namespace = intent.namespace.as_deref();
-        match forbidden_metadata(&intent.object, namespace, &primary(), "windlass.dev/p") {
+        let may_set = |name: &str| name == "windlass.dev/p";
+        match forbidden_metadata(&intent.object, namespace, &primary(), may_set) {
             Ok(None) => "fine".into(),
             Ok(Some(reason)) => format!("denied: {reason}"),
             Err(error) => format!("{error:?}"),
@@ -325,7 +329,11 @@ mod tests {
             verdict(&json!({ "finalizers": ["windlass.dev/p"] })),
             "fine"
         );
-        assert!(verdict(&json!({ "finalizers": ["other"] })).starts_with("denied"));
+        assert_eq!(
+            verdict(&json!({ "finalizers": ["windlass.dev/p", "other"] })),
+            "denied: set the finalizer other"
+        );
+        assert!(verdict(&json!({ "finalizers": [7] })).contains("Invalid"));
         assert!(verdict(&json!({ "managedFields": [] })).starts_with("denied"));
     }
 

@@ -64,7 +64,7 @@ impl Call {
             name: (!generated).then_some(&target.key.name),
             ..target.access("create")
         })?;
-        self.check_metadata(intent, &target)?;
+        self.check_metadata(intent, &target, "create")?;
         if !self.cluster.writes.is_sent() {
             return self.capture_create(&target, intent.object.clone()).await;
         }
@@ -148,9 +148,9 @@ impl Call {
         check::check_size("object", &object)?;
         let _held = self.hold_written(&object)?;
         let object = check::json_object(&object)?;
-        let finalizer = self.cluster.view.finalizer().to_owned();
         let namespace = target.key.namespace.as_deref();
-        let forbidden = check::forbidden_metadata(&object, namespace, &self.primary, &finalizer)?;
+        let may_set = |name: &str| name == self.cluster.view.finalizer();
+        let forbidden = check::forbidden_metadata(&object, namespace, &self.primary, may_set)?;
         if let Some(reason) = forbidden {
             return Err(self.deny(&format!("{reason}: no grant covers that")));
         }

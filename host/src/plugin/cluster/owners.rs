@@ -215,13 +215,18 @@ impl Call {
         }
     }
 
+    /// Whether a grant for `verb` on this object names the finalizer.
+    pub(super) fn may_set_finalizer(&self, target: &Target, verb: &str, finalizer: &str) -> bool {
+        let home = self.primary.key.namespace.as_deref();
+        let grants = &self.cluster.grants;
+        grants.allow_finalizer(&target.access(verb), home, finalizer)
+    }
+
     fn permit_finalizer(&mut self, target: &Target, finalizer: Option<&str>) -> Result<(), Error> {
         let Some(finalizer) = finalizer else {
             return Ok(());
         };
-        let home = self.primary.key.namespace.as_deref();
-        let grants = &self.cluster.grants;
-        if grants.allow_finalizer(&target.access("patch"), home, finalizer) {
+        if self.may_set_finalizer(target, "patch", finalizer) {
             return Ok(());
         }
         Err(self.deny(&format!(

@@ -111,7 +111,7 @@ impl Call {
         self.permit(&["create", "patch"], &target, None)?;
         let _held = self.hold_written(child)?;
         let intent = check::intent(child)?;
-        self.check_metadata(&intent, &target)?;
+        self.check_metadata(&intent, &target, "patch")?;
         member::check_ownable(&target, &self.primary)?;
         if !members.insert(target.name()) {
             return invalid(format!(

@@ -44,7 +44,7 @@ impl Call {
         self.permit(&["create", "patch"], &target, None)?;
         let _held = self.hold_written(&object)?;
         let mut intent = check::intent(&object)?;
-        self.check_metadata(&intent, &target)?;
+        self.check_metadata(&intent, &target, "patch")?;
         self.keep_in_set(&target, &mut intent.object).await?;
         let apply_scope = ApplyScope::of(&intent.object);
         self.send_apply(&target, intent.object, apply_scope, ApplyTarget::Any)
@@ -118,12 +118,19 @@ impl Call {
     }
 
     /// What is the host's to write in metadata the guest must not; and nothing is made for a primary that
-    /// goes.
-    pub(super) fn check_metadata(&mut self, intent: &Intent, target: &Target) -> Result<(), Error> {
-        let finalizer = self.cluster.view.finalizer().to_owned();
+    /// goes. A finalizer is the plugin's own, or one that a grant for `verb` names.
+    pub(super) fn check_metadata(
+        &mut self,
+        intent: &Intent,
+        target: &Target,
+        verb: &str,
+    ) -> Result<(), Error> {
         let namespace = intent.namespace.as_deref();
+        let may_set = |name: &str| {
+            name == self.cluster.view.finalizer() || self.may_set_finalizer(target, verb, name)
+        };
         let forbidden =
-            check::forbidden_metadata(&intent.object, namespace, &self.primary, &finalizer)?;
+            check::forbidden_metadata(&intent.object, namespace, &self.primary, may_set)?;
         if let Some(reason) = forbidden {
             return Err(self.deny(&format!(
                 "{reason} on {} {}: no grant covers that",

@@ -19,7 +19,7 @@ async fn what_no_grant_covers_is_denied_and_said() {
         ),
         (
             "foreign_finalizer",
-            "plugin hostile may not set finalizers other than windlass.dev/hostile",
+            "plugin hostile may not set the finalizer somebody.else/finalizer on configmaps",
         ),
         (
             "other_namespace",

@@ -195,6 +195,38 @@ async fn a_granted_finalizer_is_put_on_and_taken_off_and_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_new_object_has_granted_finalizers_and_no_other() {
+    let (world, _) = world(&json!({})).await;
+    let mut call = world.call().await;
+    for (n, finalizer, is_granted) in [
+        (1, HOLD, true),
+        (2, "windlass.dev/greeter", true),
+        (3, "theirs/keep", false),
+        (4, "windlass.dev/other", false),
+    ] {
+        let names = [format!("created-{n}"), format!("applied-{n}")];
+        let objects = names.each_ref().map(|name| {
+            let mut object = config_map(name, &json!({}));
+            object["metadata"]["finalizers"] = json!([finalizer]);
+            object.to_string()
+        });
+        let [created, applied] = objects;
+        let answers = [call.create(created).await, call.apply(applied).await];
+        for (name, answer) in names.iter().zip(answers) {
+            let there = world.read(&format!("{MAPS}/{name}")).await;
+            if is_granted {
+                assert!(answer.is_ok(), "{name} {answer:?}");
+                let finalizers = &there.unwrap()["metadata"]["finalizers"];
+                assert_eq!(*finalizers, json!([finalizer]), "{name}");
+            } else {
+                assert!(matches!(answer, Err(Error::Denied(_))), "{name} {answer:?}");
+                assert_eq!(there, None, "{name}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_plugins_own_finalizer_is_put_on_the_primary_once() {
     let (world, _) = world(&json!({})).await;
     let mut call = world.call().await;
