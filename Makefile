@@ -243,7 +243,8 @@ suite-python-client suite-kr8s: venv
 $(SUITES:%=suite-%): suite-%: toolchain go
 	@cargo build --quiet --release -p windlass-controlplane --bin controlplane
 	@tests/suites/suite $* $(SERVER)
-# Kubernetes' own integration suites, with a plugin in the place of a controller; SIDE=original leaves the controller in.
+# Kubernetes' own integration suites, with a plugin in the place of a controller. SIDE=original leaves the controller in, and
+# SIDE=both runs both.
 KUBERNETES_SUITES := cronjob deployment job replicaset serviceaccount
 SIDE := plugin
 .PHONY: $(KUBERNETES_SUITES:%=kubernetes-suite-%)
@@ -252,6 +253,13 @@ $(KUBERNETES_SUITES:%=kubernetes-suite-%): kubernetes-suite-%: toolchain go ## R
 	@cargo build --quiet --release -p windlass
 	@cargo build --quiet $(KUBERNETES_SUITES:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@tests/kubernetes-suites/run $* $(SIDE)
+.PHONY: kubernetes-cmd
+CMD_PLUGINS := cronjob deployment job replicaset
+kubernetes-cmd: toolchain go ## Run functions of Kubernetes' own test/cmd, which drive kubectl, on plugins
+	@cargo build --quiet --workspace --bin demo --bin controlplane
+	@cargo build --quiet --release -p windlass
+	@cargo build --quiet $(CMD_PLUGINS:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
+	@tests/kubernetes-suites/cmd $(SIDE)
 # The same steps on two clusters, one with the original controllers; LIFE has more flags: `--swap`, or `--handover 10`.
 .PHONY: life
 STEPS := 300
@@ -280,13 +288,14 @@ $(LONG:%=long-%): long-%:
 	@tests/once $@ part-$* '$(filter-out FORCE=%,$(MAKEOVERRIDES))'
 part-languages: languages
 part-suites: kube-rs-suite suites
-part-kubernetes: $(KUBERNETES_SUITES:%=kubernetes-suite-%)
+part-kubernetes: kubernetes-cmd
+	@for suite in $(KUBERNETES_SUITES); do $(MAKE) --no-print-directory SIDE=both kubernetes-suite-$$suite || exit; done
 # While the plugins are replaced twice a second, and while their hosts are killed.
 RESTLESS := replicaset deployment job
 part-kubernetes-swap:
-	@for suite in $(RESTLESS); do SWAP=500 $(MAKE) --no-print-directory kubernetes-suite-$$suite; done
+	@for suite in $(RESTLESS); do SWAP=500 $(MAKE) --no-print-directory kubernetes-suite-$$suite || exit; done
 part-kubernetes-kill:
-	@for suite in $(RESTLESS); do KILL=5000 $(MAKE) --no-print-directory kubernetes-suite-$$suite; done
+	@for suite in $(RESTLESS); do KILL=5000 $(MAKE) --no-print-directory kubernetes-suite-$$suite || exit; done
 part-life:
 	@$(MAKE) --no-print-directory life LIFE=--swap
 	@$(MAKE) --no-print-directory life SEED=3 STEPS=60 LIFE='--handover 8'
