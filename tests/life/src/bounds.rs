@@ -1,13 +1,14 @@
 //! What must hold at each version of each pod: never more than allowed, never fewer ready than allowed, one controller for each pod.
 //! No I/O.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::job::WantedJob;
 use crate::step::Wanted;
 
-/// How many pods a Deployment may have in the present step.
+/// How many pods a Deployment or a Job may have in the present step.
 #[derive(Clone, Copy, Debug)]
 struct Allowed {
     most: i64,
@@ -21,6 +22,8 @@ struct Allowed {
 pub struct Judge {
     pods: BTreeMap<String, Seen>,
     allowed: BTreeMap<String, Allowed>,
+    /// The pods that have succeeded, by the UID of their controller.
+    succeeded: BTreeMap<String, BTreeSet<String>>,
     /// What did not hold.
     pub errors: Vec<String>,
     /// How many versions were judged.
@@ -58,6 +61,25 @@ impl Judge {
         self.allowed.insert(name.to_owned(), allowed);
     }
 
+    /// A step begins: the Job is wanted so now.
+    pub fn begin_job(&mut self, name: &str, now: Option<&WantedJob>) {
+        self.allowed.remove(name);
+        if let Some(now) = now {
+            let allowed = Allowed {
+                most: if now.is_suspended { 0 } else { now.parallelism },
+                least: 0,
+                was_ready: false,
+            };
+            self.allowed.insert(name.to_owned(), allowed);
+        }
+    }
+
+    /// How many pods of the controller with this UID have succeeded.
+    pub fn succeeded(&self, controller: &str) -> i64 {
+        let succeeded = self.succeeded.get(controller).map_or(0, BTreeSet::len);
+        i64::try_from(succeeded).unwrap_or(i64::MAX)
+    }
+
     fn ready(&self, name: &str) -> i64 {
         let ready = self
             .pods
@@ -73,6 +95,11 @@ impl Judge {
         let app = text("/metadata/labels/app").to_owned();
         let before = self.pods.remove(&uid).map(|seen| seen.app);
         self.judged += 1;
+        if text("/status/phase") == "Succeeded" {
+            let controller = text("/metadata/ownerReferences/0/uid").to_owned();
+            let pods = self.succeeded.entry(controller).or_default();
+            pods.insert(uid.clone());
+        }
         if !is_gone {
             let list = |at: &str| {
                 pod.pointer(at)
@@ -177,5 +204,33 @@ mod tests {
         assert_eq!(judge.errors, [""; 0]);
         judge.see(&pod("c", "True"), true);
         assert_eq!(judge.errors, ["ant: 0 pods are ready, and 1 must be"]);
+    }
+
+    #[test]
+    fn a_job_has_so_many_pods_at_a_time_and_each_succeeds_once() {
+        let mut judge = Judge::default();
+        let job = WantedJob {
+            completions: 3,
+            parallelism: 1,
+            is_indexed: false,
+            fails: false,
+            is_suspended: false,
+        };
+        judge.begin_job("dog", Some(&job));
+        let pod = |name: &str, phase: &str| {
+            json!({
+                "metadata": { "name": name, "uid": name, "labels": { "app": "dog" },
+                    "ownerReferences": [{ "uid": "j", "controller": true }] },
+                "status": { "phase": phase },
+            })
+        };
+        judge.see(&pod("a", "Running"), false);
+        judge.see(&pod("a", "Succeeded"), false);
+        judge.see(&pod("a", "Succeeded"), true);
+        judge.see(&pod("b", "Running"), false);
+        assert_eq!(judge.errors, [""; 0]);
+        assert_eq!((judge.succeeded("j"), judge.succeeded("k")), (1, 0));
+        judge.see(&pod("c", "Pending"), false);
+        assert_eq!(judge.errors, ["dog: 2 pods, where 1 are allowed"]);
     }
 }

@@ -2,6 +2,7 @@
 //! do. Both must come to the same state after each step, and at each version of each pod some rules must hold.
 
 pub mod bounds;
+pub mod job;
 pub mod side;
 pub mod state;
 pub mod step;

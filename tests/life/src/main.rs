@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure};
 use clap::Parser;
+use serde_json::Value;
 use similar::TextDiff;
 use windlass_controlplane::eventually;
+use windlass_life::job::{self, succeeded_of};
 use windlass_life::side::{Side, Who};
+use windlass_life::state::Objects;
 use windlass_life::step::{Step, User, Wanted};
 
 /// How long both may take to come to the same state.
@@ -56,7 +59,12 @@ async fn main() -> anyhow::Result<()> {
         for side in [&original, &plugins] {
             let (before, now) = (before.get(step.name()), user.wanted.get(step.name()));
             let away = i64::from(matches!(step, Step::DeletePod(_) | Step::Unlabel(_)));
-            side.judge.lock().begin(step.name(), before, now, away);
+            let name = step.name();
+            if job::NAMES.contains(&name) {
+                side.judge.lock().begin_job(name, user.jobs.get(name));
+            } else {
+                side.judge.lock().begin(name, before, now, away);
+            }
             side.take(&step).await?;
         }
         if flags.swap {
@@ -113,6 +121,19 @@ async fn pods(side: &Side) -> anyhow::Result<Vec<String>> {
     Ok(pods)
 }
 
+/// The Jobs of a side that do not count each pod that has succeeded once.
+fn miscounted((side, objects): (&Side, &Objects)) -> Vec<String> {
+    let judge = side.judge.lock();
+    let jobs = objects.jobs.iter();
+    let wrong = jobs.filter_map(|job| {
+        let text = |at: &str| job.pointer(at).and_then(Value::as_str).unwrap_or_default();
+        let (seen, says) = (judge.succeeded(text("/metadata/uid")), succeeded_of(job));
+        let (who, name) = (side.who, text("/metadata/name"));
+        (seen != says).then(|| format!("{who:?}: {name} counts {says} pods, and {seen} succeeded"))
+    });
+    wrong.collect()
+}
+
 /// Waits until both clusters are as wanted, and in the same state.
 async fn same(original: &Side, plugins: &Side, user: &User) -> anyhow::Result<()> {
     let mut difference = String::new();
@@ -123,11 +144,22 @@ async fn same(original: &Side, plugins: &Side, user: &User) -> anyhow::Result<()
         let is_there = |name: &str, wanted: &Wanted| {
             rests(wanted) || (one.is_complete(name) && other.is_complete(name))
         };
-        let names: Vec<&str> = user.wanted.keys().copied().collect();
+        let names = user.wanted.keys().chain(user.jobs.keys());
+        let names: Vec<&str> = names.copied().collect();
+        let is_done = |objects: &Objects| {
+            let mut jobs = user.jobs.iter();
+            objects.jobs.len() == user.jobs.len()
+                && jobs.all(|(name, wanted)| {
+                    let job = objects.job(name);
+                    job.is_some_and(|job| wanted.is_done(job))
+                })
+        };
         let is_settled = one.are_observed()
             && other.are_observed()
             && one.are_of(&names)
             && other.are_of(&names)
+            && is_done(&one)
+            && is_done(&other)
             && one.deployments.len() == user.wanted.len()
             && other.deployments.len() == user.wanted.len()
             && user
@@ -135,7 +167,9 @@ async fn same(original: &Side, plugins: &Side, user: &User) -> anyhow::Result<()
                 .iter()
                 .all(|(name, wanted)| is_there(name, wanted));
         if is_settled && left == right {
-            return Ok(Some(()));
+            let wrong = [(original, &one), (plugins, &other)].map(miscounted);
+            difference = wrong.concat().join("\n");
+            return Ok(difference.is_empty().then_some(()));
         }
         let pretty = |value| serde_json::to_string_pretty(value).unwrap_or_default();
         let (left, right) = (pretty(&left), pretty(&right));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use futures::StreamExt;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Event, Pod};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::core::Resource;
@@ -22,11 +23,12 @@ use windlass_controlplane::{Assets, ControlPlane};
 use windlass_nodes::{Nodes, Settings};
 
 use crate::bounds::Judge;
+use crate::job;
 use crate::state::Objects;
 use crate::step::Step;
 
 /// The controllers that are judged.
-const JUDGED: [&str; 2] = ["deployment", "replicaset"];
+const JUDGED: [&str; 3] = ["deployment", "job", "replicaset"];
 const NAMESPACE: &str = "default";
 
 /// Who does the work.
@@ -207,27 +209,27 @@ impl Side {
     /// The API server refuses it.
     pub async fn take(&self, step: &Step) -> anyhow::Result<()> {
         let deployments: Api<Deployment> = self.api();
+        let jobs: Api<Job> = self.api();
         match step {
             Step::Want(name, wanted) => {
-                let patch = Patch::Merge(json!({ "spec": wanted.spec(name) }));
-                let params = PatchParams::default();
-                match deployments.patch(name, &params, &patch).await {
-                    Err(kube::Error::Api(status)) if status.code == 404 => {
-                        let mut spec = wanted.spec(name);
-                        without_nulls(&mut spec);
-                        let object = json!({ "metadata": { "name": name }, "spec": spec });
-                        let object = serde_json::from_value(object)?;
-                        deployments.create(&PostParams::default(), &object).await?;
-                    }
-                    other => drop(other?),
-                }
+                let spec = wanted.spec(name);
+                put(&deployments, name, spec.clone(), spec).await?;
+            }
+            Step::Run(name, wanted) => {
+                // The rest of a Job's spec stays as it is.
+                let change = json!({ "suspend": wanted.is_suspended });
+                put(&jobs, name, change, wanted.spec(name)).await?;
             }
             Step::Delete(name, how) => {
                 let params = match *how {
                     "Foreground" => DeleteParams::foreground(),
                     _ => DeleteParams::background(),
                 };
-                deployments.delete(name, &params).await?;
+                if job::NAMES.contains(name) {
+                    jobs.delete(name, &params).await?;
+                } else {
+                    deployments.delete(name, &params).await?;
+                }
             }
             Step::DeletePod(name) => {
                 let pod = self.a_pod(name).await?;
@@ -264,6 +266,7 @@ impl Side {
         Ok(Objects {
             deployments: self.list::<Deployment>().await?,
             sets: self.list::<ReplicaSet>().await?,
+            jobs: self.list::<Job>().await?,
             pods: self.list::<Pod>().await?,
             events: self.list::<Event>().await?,
         })
@@ -278,6 +281,24 @@ impl Side {
         let items = listed.items.into_iter().map(serde_json::to_value);
         Ok(items.collect::<Result<_, _>>()?)
     }
+}
+
+/// Changes the spec of an object, or makes the object with this spec.
+async fn put<K>(api: &Api<K>, name: &str, change: Value, mut spec: Value) -> anyhow::Result<()>
+where
+    K: Clone + std::fmt::Debug + DeserializeOwned + Serialize,
+{
+    let patch = Patch::Merge(json!({ "spec": change }));
+    match api.patch(name, &PatchParams::default(), &patch).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => {
+            without_nulls(&mut spec);
+            let object = json!({ "metadata": { "name": name }, "spec": spec });
+            let object = serde_json::from_value(object)?;
+            api.create(&PostParams::default(), &object).await?;
+        }
+        other => drop(other?),
+    }
+    Ok(())
 }
 
 fn without_nulls(value: &mut Value) {

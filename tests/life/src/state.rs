@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 /// What differs each time, or counts writes.
-const MASKED: [&str; 10] = [
+const MASKED: [&str; 14] = [
     "uid",
     "resourceVersion",
     "managedFields",
@@ -16,6 +16,10 @@ const MASKED: [&str; 10] = [
     "generation",
     "observedGeneration",
     "generateName",
+    "controller-uid",
+    "batch.kubernetes.io/controller-uid",
+    "startTime",
+    "completionTime",
 ];
 
 /// The objects of a namespace.
@@ -25,6 +29,8 @@ pub struct Objects {
     pub deployments: Vec<Value>,
     /// ReplicaSets.
     pub sets: Vec<Value>,
+    /// Jobs.
+    pub jobs: Vec<Value>,
     /// Pods.
     pub pods: Vec<Value>,
     /// Events.
@@ -47,7 +53,7 @@ impl Objects {
         })
     }
 
-    /// Whether each pod and each set with a label belongs to one of these Deployments: what was deleted is gone.
+    /// Whether each pod and each set with a label belongs to one of these Deployments and Jobs: what was deleted is gone.
     pub fn are_of(&self, names: &[&str]) -> bool {
         let mut objects = self.pods.iter().chain(&self.sets);
         objects.all(|object| {
@@ -76,6 +82,12 @@ impl Objects {
         })
     }
 
+    /// The Job with this name.
+    pub fn job(&self, name: &str) -> Option<&Value> {
+        let mut jobs = self.jobs.iter();
+        jobs.find(|job| text(job, "/metadata/name") == name)
+    }
+
     /// The state, with a mask for what differs each time.
     pub fn masked(&self) -> Value {
         let owner = |object: &Value| text(object, "/metadata/ownerReferences/0/name").to_owned();
@@ -88,9 +100,11 @@ impl Objects {
         pods.sort_by_key(Value::to_string);
         let mut deployments: Vec<&Value> = self.deployments.iter().collect();
         deployments.sort_by_key(|deployment| text(deployment, "/metadata/name").to_owned());
+        let mut jobs: Vec<&Value> = self.jobs.iter().collect();
+        jobs.sort_by_key(|job| text(job, "/metadata/name").to_owned());
         let events: BTreeSet<String> = self.events.iter().filter_map(event).collect();
         let mut state = json!({
-            "deployments": deployments, "sets": sets, "pods": pods, "events": events,
+            "deployments": deployments, "sets": sets, "jobs": jobs, "pods": pods, "events": events,
         });
         mask(&mut state);
         // Names of sets, and hashes.
@@ -126,11 +140,11 @@ fn pod(pod: &Value) -> Value {
     })
 }
 
-/// An Event of a Deployment or a ReplicaSet: what happened, not how often.
+/// An Event of a Deployment, a ReplicaSet or a Job: what happened, not how often.
 fn event(event: &Value) -> Option<String> {
     let kind = text(event, "/involvedObject/kind");
     let reason = text(event, "/reason");
-    let is_known = matches!(kind, "Deployment" | "ReplicaSet");
+    let is_known = matches!(kind, "Deployment" | "ReplicaSet" | "Job");
     is_known.then(|| format!("{kind} {} {reason}", text(event, "/type")))
 }
 

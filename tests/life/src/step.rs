@@ -1,10 +1,12 @@
-//! What a user does to Deployments, from a seed: no I/O.
+//! What a user does to Deployments and Jobs, from a seed: no I/O.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use fastrand::Rng;
 use serde_json::{Value, json};
+
+use crate::job::{self, WantedJob};
 
 /// The Deployments that there can be.
 const NAMES: [&str; 3] = ["ant", "bee", "cat"];
@@ -73,7 +75,9 @@ impl Wanted {
 pub enum Step {
     /// Makes a Deployment, or changes the spec of one.
     Want(&'static str, Wanted),
-    /// Deletes one, with this propagation.
+    /// Makes a Job, or resumes one.
+    Run(&'static str, WantedJob),
+    /// Deletes a Deployment or a Job, with this propagation.
     Delete(&'static str, &'static str),
     /// Deletes one of its pods.
     DeletePod(&'static str),
@@ -82,10 +86,11 @@ pub enum Step {
 }
 
 impl Step {
-    /// The Deployment that it is about.
+    /// The Deployment or Job that it is about.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Want(name, _)
+            | Self::Run(name, _)
             | Self::Delete(name, _)
             | Self::DeletePod(name)
             | Self::Unlabel(name) => name,
@@ -97,6 +102,7 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Want(name, wanted) => write!(f, "{name}: {wanted:?}"),
+            Self::Run(name, wanted) => write!(f, "{name}: {wanted:?}"),
             Self::Delete(name, how) => write!(f, "{name}: delete ({how})"),
             Self::DeletePod(name) => write!(f, "{name}: delete a pod"),
             Self::Unlabel(name) => write!(f, "{name}: take the label from a pod"),
@@ -110,6 +116,8 @@ pub struct User {
     rng: Rng,
     /// The Deployments that there are.
     pub wanted: BTreeMap<&'static str, Wanted>,
+    /// The Jobs that there are.
+    pub jobs: BTreeMap<&'static str, WantedJob>,
     versions: u32,
 }
 
@@ -119,12 +127,16 @@ impl User {
         Self {
             rng: Rng::with_seed(seed),
             wanted: BTreeMap::new(),
+            jobs: BTreeMap::new(),
             versions: 0,
         }
     }
 
     /// What the user does next. `wanted` is as it will be then.
     pub fn step(&mut self) -> Step {
+        if self.rng.u32(..4) == 0 {
+            return self.job_step();
+        }
         let name = NAMES
             .get(self.rng.usize(..NAMES.len()))
             .copied()
@@ -149,12 +161,7 @@ impl User {
             17 if before.replicas > 0 && !before.is_stuck => return Step::Unlabel(name),
             18 => {
                 self.wanted.remove(name);
-                let how = if self.rng.bool() {
-                    "Background"
-                } else {
-                    "Foreground"
-                };
-                return Step::Delete(name, how);
+                return Step::Delete(name, self.propagation());
             }
             _ => {
                 wanted.is_stuck = false;
@@ -165,6 +172,32 @@ impl User {
         }
         self.wanted.insert(name, wanted.clone());
         Step::Want(name, wanted)
+    }
+
+    /// A Job is made, resumed if it waits, and deleted.
+    fn job_step(&mut self) -> Step {
+        let name = job::NAMES
+            .get(self.rng.usize(..job::NAMES.len()))
+            .copied()
+            .unwrap_or("dog");
+        let wanted = match self.jobs.remove(name) {
+            None => WantedJob::any(&mut self.rng),
+            Some(held) if held.is_suspended && self.rng.u32(..4) > 0 => WantedJob {
+                is_suspended: false,
+                ..held
+            },
+            Some(_) => return Step::Delete(name, self.propagation()),
+        };
+        self.jobs.insert(name, wanted.clone());
+        Step::Run(name, wanted)
+    }
+
+    fn propagation(&mut self) -> &'static str {
+        if self.rng.bool() {
+            "Background"
+        } else {
+            "Foreground"
+        }
     }
 
     fn new_wanted(&mut self) -> Wanted {
