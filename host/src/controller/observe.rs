@@ -80,6 +80,7 @@ impl Observer {
         let note = "the plugin observes, and would write to objects: `windlass why KIND/NAME` and the log show what, windlass_observed_differing_objects how many; spec.mode Run lets it write";
         self.observing.events.publish(Event {
             plugin,
+            reporter: None,
             regarding,
             related: None,
             severity: Severity::Normal,

@@ -1,5 +1,7 @@
 //! One pass over one object.
 
+mod gone;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -191,6 +193,9 @@ impl Reconciler {
         let mut pass = self.take_step(version, object, attempt).await;
         if self.observes() && matches!(pass.outcome, Err(PassError::Call(CallError::Undecided))) {
             // It has come as far as it can without the answer to a request that is not sent.
+            pass.outcome = Ok(Done::Rest);
+        }
+        if self.is_over(&pass, &object.metadata).await {
             pass.outcome = Ok(Done::Rest);
         }
         pass

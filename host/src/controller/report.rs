@@ -232,6 +232,7 @@ pub(super) fn free(cluster: &ClusterAccess) {
 fn warn(cluster: &ClusterAccess, primary: &Primary, reason: &str, note: &str) {
     cluster.events.publish(Event {
         plugin: cluster.plugin.clone(),
+        reporter: None,
         regarding: primary.about(),
         related: None,
         severity: Severity::Warning,

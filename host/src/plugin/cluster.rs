@@ -97,6 +97,8 @@ pub struct ClusterAccess {
     pub http: fetch::Access,
     /// The field managers whose fields its applies take over.
     pub replaces: Replaces,
+    /// Who reports its Events, in place of the plugin.
+    pub reporter: Option<Arc<str>>,
     /// What the plugin watches.
     pub view: Arc<View>,
     /// Where Events go.
@@ -214,6 +216,9 @@ pub struct Traffic {
     /// Whether the API server failed to answer, was too busy to, or has a namespace that is terminating: what became of the
     /// call says nothing of the plugin.
     pub unanswered: bool,
+    /// Whether the API server has said that the primary is not there or is another one. It says the same of a subresource that is
+    /// not there, and of another version.
+    pub misses_primary: bool,
     /// When the plugin wants to be called again, if it said so.
     pub wake_at: Option<Timestamp>,
 }
@@ -315,6 +320,7 @@ impl Call {
             requests: state.requests,
             slow_down: state.slow_down,
             unanswered: state.unanswered,
+            misses_primary: state.misses_primary,
             wake_at: self.wake_at,
         }
     }

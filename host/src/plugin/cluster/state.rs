@@ -28,6 +28,8 @@ pub(super) struct SharedState {
     pub(super) exceeded: bool,
     pub(super) slow_down: Option<Duration>,
     pub(super) unanswered: bool,
+    /// Whether the API server has perhaps said that the primary is not there.
+    pub(super) misses_primary: bool,
     /// How many more lines the host writes about the call.
     pub(super) remarks_left: u32,
 }
@@ -56,6 +58,7 @@ impl CallState {
             exceeded: false,
             slow_down: None,
             unanswered: false,
+            misses_primary: false,
             remarks_left: remarks::MOST,
         })))
     }

@@ -74,6 +74,25 @@ impl Call {
 
     /// Sends a request when the plugin may: every request of a guest but a look-up goes through here.
     pub(super) async fn request(&mut self, request: Request) -> Result<Box<RawValue>, ApiError> {
+        let is_of_primary = self.is_of_primary(&request.uri);
+        let answer = self.answer_to(request).await;
+        // It is absent, or another object has its name.
+        let is_missing = |error: &ApiError| matches!(error.code(), Some(404 | 409));
+        if is_of_primary && answer.as_ref().is_err_and(is_missing) {
+            self.state.lock().misses_primary = true;
+        }
+        answer
+    }
+
+    /// Whether this path leads to the primary, or to a subresource of it.
+    fn is_of_primary(&self, uri: &str) -> bool {
+        let (resource, key) = (&self.primary.resource, &self.primary.key);
+        let path = resource.path(key.namespace.as_deref(), Some(&key.name), None);
+        let rest = path.ok().and_then(|path| uri.strip_prefix(&*path));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+    }
+
+    async fn answer_to(&mut self, request: Request) -> Result<Box<RawValue>, ApiError> {
         self.state.lock().requests += 1;
         self.throttle().await;
         self.answer.set(0);

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::json;
 use windlass_e2e::{
-    DEADLINE, Fault, Greeter, RequestHead, Rule, Scene, eventually, for_each_greeter,
+    DEADLINE, Fault, FaultProxy, Greeter, RequestHead, Rule, Scene, eventually, for_each_greeter,
 };
 
 use crate::{read, uid};
@@ -11,6 +11,7 @@ use crate::{read, uid};
 for_each_greeter!(Result<()> =>
     a_greeting_made_again_under_its_name_is_another_one,
     a_pass_whose_greeting_is_replaced_meanwhile_does_not_touch_the_new_one,
+    a_pass_whose_greeting_is_deleted_meanwhile_does_not_fail,
 );
 
 async fn a_greeting_made_again_under_its_name_is_another_one(greeter: Greeter) -> Result<()> {
@@ -56,26 +57,9 @@ async fn a_pass_whose_greeting_is_replaced_meanwhile_does_not_touch_the_new_one(
 ) -> Result<()> {
     let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "replaced").await?;
     let cluster = &scene.cluster;
-    let status =
-        |head: &RequestHead| head.method == "PATCH" && head.path.ends_with("/greetings/ada/status");
-    proxy.set_rules([Rule::new("status", status, Fault::Hold).nth(1)]);
-    cluster.greet("ada", json!({ "name": "Old" })).await?;
-    eventually(DEADLINE, "a pass is about to report", async || {
-        Ok((proxy.count("status") > 0).then_some(()))
-    })
-    .await?;
-    // Somebody takes our finalizer off by force; the host cannot know in time.
-    let force = json!({ "metadata": { "finalizers": null } });
-    cluster.patch("Greeting", "ada", force).await?;
-    cluster.delete("Greeting", "ada").await?;
+    delete_before_its_report(&scene, &proxy).await?;
     let new = cluster.greet("ada", json!({ "name": "New" })).await?;
-    proxy.release();
-    let held = async || {
-        let log = proxy.log();
-        let held = log.iter().find(|record| record.rule.is_some());
-        Ok(held.and_then(|held| held.upstream))
-    };
-    let code = eventually(DEADLINE, "the old report is answered", held).await?;
+    let code = release(&proxy).await?;
     assert_eq!(code, 409, "the old report is about the old object");
     let greeting = cluster.until_ready("ada").await?;
     assert_eq!(uid(&greeting)?, new.metadata.uid.context("no UID")?);
@@ -88,4 +72,46 @@ async fn a_pass_whose_greeting_is_replaced_meanwhile_does_not_touch_the_new_one(
             .await?;
     }
     Ok(())
+}
+
+async fn a_pass_whose_greeting_is_deleted_meanwhile_does_not_fail(greeter: Greeter) -> Result<()> {
+    let (scene, proxy) = Scene::greeter_behind_proxy(greeter, "absent").await?;
+    delete_before_its_report(&scene, &proxy).await?;
+    let code = release(&proxy).await?;
+    assert_eq!(code, 404, "the old report is about the old object");
+    let pass = scene.host.logs("the pass has ended", |line| {
+        line.field("step") == "reconcile" && !line.field("outcome").is_empty()
+    });
+    let pass = pass.await?;
+    assert_eq!(pass.field("outcome"), "rest", "{}", pass.message);
+    Ok(())
+}
+
+/// Makes `ada`, and deletes it by force while the host is about to report of it: the host cannot know in time.
+async fn delete_before_its_report(scene: &Scene, proxy: &FaultProxy) -> Result<()> {
+    let cluster = &scene.cluster;
+    let status =
+        |head: &RequestHead| head.method == "PATCH" && head.path.ends_with("/greetings/ada/status");
+    proxy.set_rules([Rule::new("status", status, Fault::Hold).nth(1)]);
+    cluster.greet("ada", json!({ "name": "Old" })).await?;
+    eventually(DEADLINE, "a pass is about to report", async || {
+        Ok((proxy.count("status") > 0).then_some(()))
+    })
+    .await?;
+    // Somebody takes our finalizer off by force; the host cannot know in time.
+    let force = json!({ "metadata": { "finalizers": null } });
+    cluster.patch("Greeting", "ada", force).await?;
+    cluster.delete("Greeting", "ada").await?;
+    Ok(())
+}
+
+/// Lets the report go on to the API server. Returns what that says.
+async fn release(proxy: &FaultProxy) -> Result<u16> {
+    proxy.release();
+    let held = async || {
+        let log = proxy.log();
+        let held = log.iter().find(|record| record.rule.is_some());
+        Ok(held.and_then(|held| held.upstream))
+    };
+    eventually(DEADLINE, "the old report is answered", held).await
 }
