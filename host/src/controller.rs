@@ -77,6 +77,8 @@ pub struct ControllerParts {
     pub finalizer: String,
     /// The field managers of the operator that it replaces.
     pub replaces: Replaces,
+    /// Who reports its Events, in place of the plugin.
+    pub reporter: Option<Arc<str>>,
     /// What it may touch.
     pub grants: Grants,
     /// What it may send over HTTP; nothing if the host sends nothing.
@@ -136,6 +138,7 @@ impl ControllerParts {
             throttled: meters.throttled.clone(),
             http: self.http.clone(),
             replaces: self.replaces.clone(),
+            reporter: self.reporter.clone(),
             ..ClusterAccess::of(&self.plugin, grants, view, means, writes)
         }
     }

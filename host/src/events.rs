@@ -74,6 +74,8 @@ pub enum Severity {
 pub struct Event {
     /// Which plugin it comes from.
     pub plugin: Arc<str>,
+    /// Who reports it; none for `windlass.dev/` and the plugin.
+    pub reporter: Option<Arc<str>>,
     /// What it is about.
     pub regarding: Regarding,
     /// What else plays a part.

@@ -74,6 +74,8 @@ pub struct PluginDocument {
     pub finalizer: Option<String>,
     /// The field managers of the earlier operator, whose fields it takes over.
     pub replaces: Vec<String>,
+    /// Who reports its Events: the earlier operator's name; none for its own.
+    pub reporting_controller: Option<String>,
     /// Handed to the guest as JSON; `{}` if there is none.
     pub config: String,
     /// Where more of it is; only of an object.

@@ -21,6 +21,11 @@ const LONGEST: usize = 4 << 10;
 /// An expression and each of its values take so much, in bytes, beside their text.
 const EXPRESSION: usize = 96;
 
+/// Whether a text is a name as that of a label: `name`, or `example.com/name`.
+pub(crate) fn is_qualified_name(text: &str) -> bool {
+    wrong_key(text).is_none()
+}
+
 /// A selector over labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {

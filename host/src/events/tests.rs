@@ -22,6 +22,7 @@ async fn taken(plugins: &[(&str, u32, u64)], seconds: u64) -> Vec<u64> {
             let plugin = (*plugin).into();
             recorder.publish(Event {
                 plugin,
+                reporter: None,
                 ..note("ada", "Tested")
             });
         }
@@ -77,6 +78,7 @@ fn served() -> (Server, Api, Seams) {
 fn note(name: &str, reason: &str) -> Event {
     Event {
         plugin: "greeter".into(),
+        reporter: None,
         regarding: Regarding {
             api_version: "v1".into(),
             kind: "ConfigMap".into(),

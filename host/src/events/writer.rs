@@ -218,10 +218,7 @@ impl Writer {
                 Some(json!({ "name": name, "namespace": namespace })),
             ),
             ("eventTime", Some(self.time().into())),
-            (
-                "reportingController",
-                Some(format!("windlass.dev/{}", note.plugin).into()),
-            ),
+            ("reportingController", Some(reporter(note).into())),
             ("reportingInstance", Some(self.instance.clone().into())),
             ("action", Some(note.action.clone().into())),
             ("reason", Some(note.reason.clone().into())),
@@ -231,6 +228,12 @@ impl Writer {
             ("type", Some(severity.into())),
         ])
     }
+}
+
+/// Who reports an Event.
+fn reporter(note: &Event) -> String {
+    let own = || format!("windlass.dev/{}", note.plugin);
+    note.reporter.as_deref().map_or_else(own, str::to_owned)
 }
 
 /// The namespace of an Event: that of its object, or `default`.

@@ -205,6 +205,7 @@ impl Host {
         };
         self.events.publish(Event {
             plugin: version.plugin.name.clone(),
+            reporter: None,
             regarding: Regarding {
                 api_version: "apiextensions.k8s.io/v1".into(),
                 kind: "CustomResourceDefinition".into(),

@@ -132,6 +132,7 @@ pub(super) fn parts(
     ControllerParts {
         finalizer: document.finalizer(),
         replaces: Replaces::of(&document.replaces),
+        reporter: document.reporting_controller.as_deref().map(Arc::from),
         grants: document.grants.clone(),
         http: host.http.as_ref().map(|means| Arc::new(access(means))),
         api,

@@ -243,6 +243,7 @@ impl Host {
         let name = name(object).unwrap_or_default();
         self.events.publish(Event {
             plugin: name.into(),
+            reporter: None,
             regarding: Regarding {
                 api_version: plugins().api_version(),
                 kind: plugins().kind,

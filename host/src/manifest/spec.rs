@@ -65,6 +65,9 @@ pub(super) struct Spec {
     /// The field managers of the operator that ran before, whose fields the plugin takes over.
     #[serde(default)]
     replaces: Vec<String>,
+    /// Who reports the Events of the plugin, such as the operator that ran before.
+    #[serde(rename = "reportingController")]
+    reporting_controller: Option<String>,
     /// How often all objects are reconciled again, such as 10h.
     resync: Option<units::Time>,
     /// What is done about the CustomResourceDefinitions that the component carries.
@@ -154,6 +157,10 @@ pub(super) fn check(
     if let Some((at, problem)) = takeover::replaces_problem(&document.spec.replaces, &own) {
         return fail(&format!("spec.replaces[{at}]"), problem);
     }
+    let reporter = document.spec.reporting_controller;
+    if let Some(problem) = reporter.as_deref().and_then(takeover::reporter_problem) {
+        return fail("spec.reportingController", problem);
+    }
     let config_from = config_source::check(document.spec.config_from, origin.file().is_some());
     let config_from = config_from.map_err(|problem| vec![problem])?;
     let http = http::read(document.spec.http)?;
@@ -164,6 +171,7 @@ pub(super) fn check(
         origin: origin.clone(),
         finalizer: document.spec.finalizer,
         replaces: document.spec.replaces,
+        reporting_controller: reporter,
         config: Value::Object(document.spec.config).to_string(),
         config_from,
         grants,

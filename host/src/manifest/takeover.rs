@@ -1,6 +1,7 @@
 //! What a plugin takes over from an operator that ran before it: pure.
 
 use crate::grants::{Grants, problem_of_finalizer};
+use crate::selector::is_qualified_name;
 
 /// Whether a finalizer is one of Kubernetes' own: `foregroundDeletion`, `kubernetes.io/pvc-protection`.
 pub(crate) fn belongs_to_kubernetes(finalizer: &str) -> bool {
@@ -31,6 +32,16 @@ pub(super) fn finalizer_problem(name: &str, grants: &Grants) -> Option<String> {
         format!(
             "{name} belongs to Kubernetes, which takes it off itself: if you want it, add it to `finalizers` of the grant for the primary kind, and acknowledge that"
         )
+    })
+}
+
+/// What is wrong with `spec.reportingController`: the API server takes a qualified name (`legacyValidateEvent` of Kubernetes).
+pub(super) fn reporter_problem(name: &str) -> Option<String> {
+    if name.starts_with("windlass.dev/") {
+        return Some(format!("{name:?} is the name of a plugin"));
+    }
+    (!is_qualified_name(name)).then(|| {
+        format!("{name:?} is not the name of a controller, such as job-controller or example.com/operator")
     })
 }
 
@@ -128,6 +139,20 @@ mod tests {
                 told.contains(want) && told.is_empty() == want.is_empty(),
                 "{name}: {told}"
             );
+        }
+    }
+
+    #[test]
+    fn events_are_reported_by_a_qualified_name_that_is_not_a_plugins() {
+        for (name, is_right) in [
+            ("job-controller", true),
+            ("example.com/operator", true),
+            ("", false),
+            ("a b", false),
+            ("example.com/a/b", false),
+            ("windlass.dev/job", false),
+        ] {
+            assert_eq!(reporter_problem(name).is_none(), is_right, "{name}");
         }
     }
 }

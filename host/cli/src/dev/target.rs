@@ -274,6 +274,7 @@ fn alone(file: &Path) -> PluginDocument {
         source: ComponentSource::File(file.to_owned()),
         finalizer: None,
         replaces: Vec::new(),
+        reporting_controller: None,
         config: "{}".to_owned(),
         config_from: Vec::new(),
         grants: Grants::default(),

@@ -48,6 +48,7 @@ impl ClusterAccess {
             throttled: Throttled::default(),
             http: None,
             replaces: Replaces::default(),
+            reporter: None,
             view,
             events,
             account: plugin.account().clone(),

@@ -25,6 +25,7 @@ impl Call {
         }
         self.cluster.events.publish(events::Event {
             plugin: self.cluster.plugin.clone(),
+            reporter: self.cluster.reporter.clone(),
             regarding,
             related,
             severity: match event.severity {

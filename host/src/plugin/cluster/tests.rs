@@ -19,6 +19,7 @@ mod patch;
 mod read;
 mod repeat;
 mod replaces;
+mod reported;
 mod reserved;
 mod rights;
 mod select;
@@ -157,6 +158,7 @@ impl World {
             throttled: Throttled::default(),
             http: None,
             replaces: super::Replaces::of(&replaced),
+            reporter: setting.reporter.map(Arc::from),
             view: Arc::new(view),
             events,
             account: setting.account,
@@ -272,6 +274,8 @@ struct Setting {
     account: Account,
     /// The field managers that the plugin replaces.
     replaces: &'static [&'static str],
+    /// Who reports the plugin's Events.
+    reporter: Option<&'static str>,
     /// Whether the plugin may take over ConfigMaps, and put the finalizer `example.com/hold` on them.
     adopts: bool,
     /// What the plugin reads of a Greeting; none for all of it.
@@ -290,6 +294,7 @@ impl Default for Setting {
             writes: WriteMode::Sent,
             account: Account::unlimited(),
             replaces: &[],
+            reporter: None,
             adopts: false,
             fields: &[],
             spec_change_only: false,

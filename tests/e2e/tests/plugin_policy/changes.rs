@@ -30,6 +30,7 @@ fn fields() -> [(&'static str, Value); 16] {
         ("/spec/finalizer", json!("example.com/theirs")),
         ("/spec/crds", json!("Install")),
         ("/spec/replaces", json!(["kubectl"])),
+        ("/spec/reportingController", json!("kubectl")),
         ("/metadata/labels/windlass.dev~1new", json!("yes")),
         ("/metadata/labels/windlass.dev~1kept", json!("no")),
         ("/metadata/annotations/windlass.dev~1paused", json!("true")),

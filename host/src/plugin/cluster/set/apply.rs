@@ -132,6 +132,7 @@ impl Call {
         }
         self.cluster.events.publish(Event {
             plugin: self.cluster.plugin.clone(),
+            reporter: None,
             regarding: self.primary.about(),
             related: Some(Regarding {
                 api_version: resource.api_version(),

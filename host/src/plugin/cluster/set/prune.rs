@@ -237,6 +237,7 @@ impl Call {
     fn say_kept(&self, what: &str, verb: &str) {
         self.cluster.events.publish(Event {
             plugin: self.cluster.plugin.clone(),
+            reporter: None,
             regarding: self.primary.about(),
             related: None,
             severity: Severity::Warning,
