@@ -43,7 +43,7 @@ $(NPM): package-lock.json | node
 	@cp package-lock.json $@
 
 .PHONY: demo demo-cluster demo-built
-demo: toolchain demo-built ## Make a plugin, run it with windlass dev, break it and fix it
+demo: toolchain demo-built bundle ## Make a plugin, run it with windlass dev, break and fix it; replace a controller in the middle of a rollout
 	@WINDLASS_TEST_SERVER=embedded target/debug/demo
 demo-cluster: toolchain go demo-built ## Show the life cycle of a Greeting on a real control plane, which is built from source
 	@target/debug/demo
@@ -354,6 +354,13 @@ bench-%: bench-built
 	@target/release/bench $*
 bench-scale: bench-built ## Measure how Windlass grows with objects, plugins and changes
 	@target/release/bench --scale
+# Kubernetes' own controllers next to the plugins. SIZE has flags for a smaller run: `--nodes 20 --deployments 2 --replicas 100`.
+.PHONY: bench-workloads
+bench-workloads: toolchain go bundle ## Compare the plugins deployment and replicaset with kube-controller-manager: 500 nodes and 10,000 pods
+	cargo build --quiet --release -p windlass
+	cargo build --quiet --release -p windlass-bench
+	@mkdir -p target/bench
+	@target/release/bench workloads cluster --rounds 1 --output target/bench/workloads.json $(SIZE)
 BENCHED := bench-family bench-greeter bench-station hostile
 bench-built: toolchain go measured languages-built
 	cargo build --quiet --release -p windlass

@@ -2,10 +2,10 @@
 //! mistake come along.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -21,6 +21,8 @@ use crate::Demo;
 const PATIENCE: Duration = Duration::from_secs(600);
 const NAME: &str = "hello";
 const SOURCE: &str = "src/lib.rs";
+/// Where `windlass dev` and `windlass cluster` write it.
+pub(crate) const KUBECONFIG: &str = ".windlass/kubeconfig";
 
 /// All of it.
 pub(crate) async fn show(demo: &mut Demo) -> Result<()> {
@@ -32,12 +34,12 @@ pub(crate) async fn show(demo: &mut Demo) -> Result<()> {
     demo.done("project made");
 
     println!("\n$ cd {NAME} && windlass dev");
-    let session = Session::start(&windlass, &folder)?;
+    let session = Session::start(&windlass, &folder, &["dev"])?;
     session.until("Ready in ")?;
     demo.done("built from nothing, running");
 
     println!("\n# an object changes");
-    rename(&folder.join(".windlass/kubeconfig"), "Grace").await?;
+    rename(&folder.join(KUBECONFIG), "Grace").await?;
     session.until("data.text: \"Hello, Ada!\" -> \"Hello, Grace!\"")?;
     demo.done("object changed, child follows");
 
@@ -78,32 +80,31 @@ pub(crate) async fn show(demo: &mut Demo) -> Result<()> {
     Ok(())
 }
 
-/// `windlass dev`, whose lines are shown as they come.
-struct Session {
+/// `windlass dev` or `windlass cluster`, whose lines are shown as they come.
+pub(crate) struct Session {
     child: Child,
     lines: Receiver<String>,
 }
 
 impl Session {
-    fn start(windlass: &Path, folder: &Path) -> Result<Self> {
+    pub(crate) fn start(windlass: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
         let mut command = Command::new(windlass);
-        command.args(["dev", "--admin-bind-address", "127.0.0.1:0"]);
+        command.args(arguments);
+        command.args(["--admin-bind-address", "127.0.0.1:0"]);
         command.current_dir(folder).env_remove("KUBECONFIG");
-        command.stdin(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().context("cannot start windlass dev")?;
-        let said = child.stderr.take().context("it has a standard error")?;
+        command.stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("cannot start windlass")?;
         let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(said).lines().map_while(Result::ok) {
-                println!("{line}");
-                let _ = sender.send(line);
-            }
-        });
+        let said = child.stdout.take().context("it has a standard output")?;
+        show_lines(said, sender.clone());
+        let said = child.stderr.take().context("it has a standard error")?;
+        show_lines(said, sender);
         Ok(Self { child, lines })
     }
 
     /// Waits for a line with `word` in it.
-    fn until(&self, word: &str) -> Result<String> {
+    pub(crate) fn until(&self, word: &str) -> Result<String> {
         let until = Instant::now() + PATIENCE;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -116,13 +117,23 @@ impl Session {
     }
 
     /// Ctrl-C.
-    fn end(mut self) -> Result<()> {
+    pub(crate) fn end(mut self) -> Result<()> {
         let id = Pid::from_raw(i32::try_from(self.child.id())?);
         kill_process(id.context("a process has an id")?, Signal::INT)?;
         let status = self.child.wait()?;
-        ensure!(status.success(), "windlass dev ended with {status}");
+        ensure!(status.success(), "windlass ended with {status}");
         Ok(())
     }
+}
+
+/// Shows what is said, and passes it on.
+fn show_lines(said: impl Read + Send + 'static, sender: Sender<String>) {
+    std::thread::spawn(move || {
+        for line in BufReader::new(said).lines().map_while(Result::ok) {
+            println!("{line}");
+            let _ = sender.send(line);
+        }
+    });
 }
 
 impl Drop for Session {

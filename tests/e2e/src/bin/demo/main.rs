@@ -1,4 +1,4 @@
-//! `make demo`: an author's first minutes with `windlass dev`. `make demo-cluster`: a Greeting's whole life on a real
+//! `make demo`: an author's first minutes with `windlass dev`, and a controller that is replaced in the middle of a rollout. `make demo-cluster`: a Greeting's whole life on a real
 //! control plane as an operator would see it, and its plugin changed meanwhile: in a folder, and as a Plugin object.
 //!
 //! Exits with 0 only if all of it happened.
@@ -7,6 +7,7 @@ mod author;
 mod kubectl;
 mod object;
 mod reload;
+mod rollout;
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +42,10 @@ async fn main() -> Result<()> {
         since: Instant::now(),
     };
     match TestServer::chosen()? {
-        TestServer::Embedded => author::show(&mut demo).await?,
+        TestServer::Embedded => {
+            author::show(&mut demo).await?;
+            rollout::show(&mut demo).await?;
+        }
         TestServer::Real => life(&mut demo).await?,
     }
     println!("\n# all of it happened");
