@@ -45,6 +45,14 @@ pub(crate) enum Contestant {
     WindlassBase,
     /// The one of this workspace.
     WindlassPresent,
+    /// Two controllers of kube-controller-manager, which may send 1,000 requests a second.
+    KubeControllerManager,
+    /// The same, with its default limits.
+    KubeControllerManagerDefault,
+    /// A host whose plugins have their default limits, where that is not how [`Contestant::Windlass`] runs.
+    WindlassDefault,
+    /// The servers of a real control plane.
+    ControlPlane,
 }
 
 /// What a contestant is asked to do.
@@ -66,7 +74,7 @@ pub(crate) struct Task {
 
 impl Contestant {
     /// All of them, the floor first.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Floor,
         Self::ControllerRuntime,
         Self::ControllerRuntimeLean,
@@ -74,8 +82,12 @@ impl Contestant {
         Self::KubeRsLean,
         Self::ControllerRuntimeMany,
         Self::KubeRsMany,
+        Self::ControlPlane,
+        Self::KubeControllerManager,
+        Self::KubeControllerManagerDefault,
         Self::Windlass,
         Self::WindlassLean,
+        Self::WindlassDefault,
         Self::WindlassBase,
         Self::WindlassPresent,
     ];
@@ -97,16 +109,25 @@ impl Contestant {
             Self::WindlassLean => "Windlass, declared fields",
             Self::WindlassBase => "Windlass, base",
             Self::WindlassPresent => "Windlass, present",
+            Self::KubeControllerManager => "kube-controller-manager",
+            Self::KubeControllerManagerDefault => "kube-controller-manager, default limits",
+            Self::WindlassDefault => "Windlass, default limits",
+            Self::ControlPlane => "etcd, kube-apiserver, kube-controller-manager",
         }
     }
 
     /// Whether it is a host of plugins.
     pub(crate) fn is_ours(self) -> bool {
         match self {
-            Self::Windlass | Self::WindlassLean | Self::WindlassBase | Self::WindlassPresent => {
-                true
-            }
+            Self::Windlass
+            | Self::WindlassLean
+            | Self::WindlassDefault
+            | Self::WindlassBase
+            | Self::WindlassPresent => true,
             Self::Floor
+            | Self::KubeControllerManager
+            | Self::KubeControllerManagerDefault
+            | Self::ControlPlane
             | Self::ControllerRuntime
             | Self::ControllerRuntimeLean
             | Self::ControllerRuntimeMany
@@ -116,17 +137,22 @@ impl Contestant {
         }
     }
 
-    /// The program; the floor has none.
+    /// The program; the floor has none, and workloads start Kubernetes' own programs by themselves.
     fn program(self) -> Option<&'static str> {
         Some(match self {
-            Self::Floor => return None,
+            Self::Floor
+            | Self::KubeControllerManager
+            | Self::KubeControllerManagerDefault
+            | Self::ControlPlane => return None,
             Self::ControllerRuntime | Self::ControllerRuntimeLean | Self::ControllerRuntimeMany => {
                 "target/bench/controller-runtime"
             }
             Self::KubeRs | Self::KubeRsLean | Self::KubeRsMany => {
                 "target/bench/release/kube-rs-contestant"
             }
-            Self::Windlass | Self::WindlassLean => "target/release/windlass",
+            Self::Windlass | Self::WindlassLean | Self::WindlassDefault => {
+                "target/release/windlass"
+            }
             Self::WindlassBase => "target/bench/builds/base",
             Self::WindlassPresent => "target/bench/builds/present",
         })

@@ -11,7 +11,7 @@ use crate::ground::Ground;
 use crate::results::{Results, Round};
 use crate::{
     Flags, Workload, built, calls, changes, family, greet, hold, idle, installed, objects, plugins,
-    rerun, ring, start, steps, swap,
+    rerun, ring, start, steps, swap, workloads,
 };
 
 /// A run, and what has come of it so far.
@@ -31,7 +31,9 @@ impl<'a> Course<'a> {
     /// # Errors
     /// There is no API server, or it refuses what all of them need.
     pub(crate) async fn run(&mut self, wanted: &[&Workload]) -> Result<()> {
-        let (grow, rest): (Vec<_>, Vec<_>) = wanted.iter().copied().partition(|one| one.grows);
+        let (alone, wanted): (Vec<_>, Vec<_>) = wanted.iter().partition(|one| one.alone);
+        self.alone(&alone).await;
+        let (grow, rest): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|one| one.grows);
         if !rest.is_empty() {
             let arena = Arena::new(Ground::real()?).await?;
             self.beside_peers(&arena, &rest).await?;
@@ -148,6 +150,28 @@ impl<'a> Course<'a> {
             self.take_in(&ring::WORKLOAD, ring::RESTING, rounds);
         }
         Ok(())
+    }
+
+    /// Kubernetes' own controllers next to the plugins: each contestant on a ground of its own.
+    async fn alone(&mut self, wanted: &[&Workload]) {
+        let flags = self.flags;
+        for workload in wanted {
+            if workload.name == workloads::WORKLOAD.name {
+                let size = workloads::Size {
+                    nodes: flags.nodes,
+                    deployments: flags.deployments,
+                    replicas: flags.replicas,
+                    few: flags.few_replicas,
+                };
+                let turn = async |contestant| workloads::round(contestant, size).await;
+                self.take_turns(workload, &workloads::CONTESTANTS, flags.rounds, turn)
+                    .await;
+            } else {
+                let turn = async |contestant| workloads::cluster::round(contestant).await;
+                let all = workloads::cluster::CONTESTANTS;
+                self.take_turns(workload, &all, flags.rounds, turn).await;
+            }
+        }
     }
 
     /// How Windlass grows: each on a ground of its own.

@@ -33,6 +33,7 @@ mod start;
 mod steps;
 mod swap;
 mod table;
+mod workloads;
 
 use std::fs;
 use std::path::PathBuf;
@@ -83,6 +84,18 @@ struct Flags {
     /// Only contestants whose name contains this; may be given more than once
     #[arg(long, value_name = "WORD")]
     only: Vec<String>,
+    /// Simulated nodes of workloads
+    #[arg(long, default_value = "500", value_name = "N")]
+    nodes: u32,
+    /// Deployments of workloads
+    #[arg(long, default_value = "10", value_name = "N")]
+    deployments: usize,
+    /// Pods of each Deployment
+    #[arg(long, default_value = "1000", value_name = "N")]
+    replicas: usize,
+    /// Pods of each Deployment for kube-controller-manager with its default limits, which creates 20 pods a second
+    #[arg(long, default_value = "100", value_name = "N")]
+    few_replicas: usize,
     /// How much of what grows is measured, in hundredths
     #[arg(long, default_value = "100", value_name = "N")]
     growth: usize,
@@ -106,6 +119,8 @@ pub(crate) struct Workload {
     pub(crate) curves: &'static [Curve],
     /// Whether it is how Windlass grows, with no peers.
     pub(crate) grows: bool,
+    /// Whether it is measured only if it is named.
+    pub(crate) alone: bool,
     /// How long it takes on two processors.
     pub(crate) minutes: usize,
 }
@@ -120,6 +135,7 @@ impl Workload {
         charts: &[],
         curves: &[],
         grows: false,
+        alone: false,
         minutes: 1,
     };
 }
@@ -132,7 +148,7 @@ pub(crate) struct Curve {
     pub(crate) points: &'static [(f64, &'static str)],
 }
 
-const WORKLOADS: [Workload; 14] = [
+const WORKLOADS: [Workload; 16] = [
     greet::WORKLOAD,
     ring::WORKLOAD,
     idle::WORKLOAD,
@@ -147,6 +163,8 @@ const WORKLOADS: [Workload; 14] = [
     objects::WORKLOAD,
     plugins::WORKLOAD,
     changes::WORKLOAD,
+    workloads::WORKLOAD,
+    workloads::cluster::WORKLOAD,
 ];
 
 /// Where figures are, if nobody says otherwise.
@@ -193,7 +211,7 @@ async fn main() -> Result<ExitCode> {
 impl Flags {
     fn wants(&self, workload: &Workload) -> bool {
         if self.workloads.is_empty() {
-            workload.grows == self.scale
+            workload.grows == self.scale && !workload.alone
         } else {
             self.workloads.iter().any(|one| one == workload.name)
         }

@@ -33,6 +33,16 @@ impl Line {
         Ok(time.context("a line without a time")?.parse()?)
     }
 
+    /// The passes of `plugin` in a log.
+    pub(crate) fn passes_of(log: &str, plugin: &str) -> impl Iterator<Item = Self> {
+        let lines = log
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        lines
+            .map(Self)
+            .filter(move |line| line.is_pass() && line.is_of(plugin))
+    }
+
     fn is_of(&self, plugin: &str) -> bool {
         self.0.get("plugin").and_then(Value::as_str) == Some(plugin)
     }
@@ -87,14 +97,7 @@ pub(crate) async fn after(
 pub(crate) async fn first_of(running: &mut Running, plugin: &str) -> Result<Line> {
     eventually(PATIENCE, &format!("a pass of {plugin}"), async || {
         running.check()?;
-        let log = running.log();
-        let lines = log
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
-        let mut passes = lines
-            .map(Line)
-            .filter(|line| line.is_pass() && line.is_of(plugin));
-        Ok(passes.next())
+        Ok(Line::passes_of(&running.log(), plugin).next())
     })
     .await
     .with_context(|| running.last_words())
