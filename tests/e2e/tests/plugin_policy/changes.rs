@@ -9,7 +9,7 @@ use crate::scene::Scene;
 use crate::users::DEPLOYER;
 
 /// What decides what a plugin does, and another value of each; null takes it away.
-fn fields() -> [(&'static str, Value); 16] {
+fn fields() -> [(&'static str, Value); 17] {
     [
         (
             "/spec/source",
