@@ -1,6 +1,7 @@
 //! What a pass does to the sets: it scales them, and deletes old ones.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use serde_json::json;
 use windlass_kit::pod::Pod;
@@ -145,7 +146,7 @@ impl Pass<'_> {
     }
 
     /// Deletes old sets beyond the limit, once the rollout is complete.
-    fn clean_up_when_complete(&self) -> Result<(), Halt> {
+    fn clean_up_when_complete(&mut self) -> Result<(), Halt> {
         let status = self.observed();
         if status.is_complete(&self.deployment.spec, self.deployment.metadata.generation) {
             self.clean_up()?;
@@ -153,11 +154,13 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Deletes old sets beyond the limit.
-    pub(crate) fn clean_up(&self) -> Result<(), Halt> {
+    /// Deletes old sets beyond the limit. The status does not count them any more: nobody tells the Deployment when they
+    /// have gone.
+    pub(crate) fn clean_up(&mut self) -> Result<(), Halt> {
         let Some(limit) = self.deployment.spec.history() else {
             return Ok(());
         };
+        let mut deleted = BTreeSet::new();
         for set in revision::surplus(&self.old, limit) {
             let options = DeleteOptions {
                 uid: Some(set.metadata.uid.clone()),
@@ -168,7 +171,9 @@ impl Pass<'_> {
                 Err(error) if matches!(error.code, Code::NotFound | Code::Conflict) => {}
                 other => other?,
             }
+            deleted.insert(set.metadata.uid.clone());
         }
+        self.old.retain(|set| !deleted.contains(&set.metadata.uid));
         Ok(())
     }
 }
