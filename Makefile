@@ -267,13 +267,13 @@ life: toolchain go bundle ## Do the same STEPS on two real API servers, one with
 	@cargo build --quiet --workspace --bin demo --bin life
 	@cargo build --quiet --release -p windlass
 	@target/debug/life --seed $(SEED) --steps $(STEPS) $(LIFE)
-# SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20), BUG (of host/src/bugs.rs) and TRACE=1 say what is run.
+# SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20), BUG (of host/src/bugs.rs), WORKLOADS=1 and TRACE=1 say what is run.
 .PHONY: simulate judge-the-judge
 SEED := 0
 RUNS := 1000
 simulate: toolchain ## Simulate hosts with faults, in one thread: RUNS seeds from SEED on
 	@cargo build --quiet --workspace --bin demo --bin simulate
-	@target/debug/simulate --seed $(SEED) --runs $(RUNS) $(if $(FAULTS),--faults $(FAULTS)) $(if $(BUG),--bug $(BUG)) $(if $(TRACE),--trace)
+	@target/debug/simulate --seed $(SEED) --runs $(RUNS) $(if $(WORKLOADS),--workloads) $(if $(FAULTS),--faults $(FAULTS)) $(if $(BUG),--bug $(BUG)) $(if $(TRACE),--trace)
 judge-the-judge: toolchain ## Put one bug after the other into simulated hosts, and check that the simulation finds each
 	@cargo build --quiet --workspace --bin demo --bin simulate
 	@target/debug/simulate --bug all --runs 5000
@@ -303,6 +303,7 @@ part-mutants: mutants
 part-simulation: toolchain
 	@cargo build --quiet --workspace --bin demo --bin simulate
 	@target/debug/simulate --runs 10000
+	@target/debug/simulate --workloads --runs 3000
 	@target/debug/simulate --days 30
 part-judge: judge-the-judge
 part-objects: test-objects

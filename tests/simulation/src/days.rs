@@ -12,7 +12,6 @@ use tokio::runtime::Builder;
 use crate::kit::Kit;
 use crate::replica;
 use crate::run::{Case, tasks_at_rest};
-use crate::script;
 use crate::user;
 use crate::which::Which;
 use crate::world::World;
@@ -60,10 +59,7 @@ pub fn live(which: Which, days: usize) -> anyhow::Result<Vec<Evening>> {
         let places: Vec<_> = (0..case.hosts)
             .map(|index| tokio::spawn(replica::keep(world.clone(), index)))
             .collect();
-        let script = match which {
-            Which::Greeter => script::life(),
-            Which::Steward => script::life_of_a_bookcase(),
-        };
+        let script = case.script.clone();
         let mut evenings = Vec::new();
         for day in 1..=days {
             for _ in 0..LIVES {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use windlass_host::source::Wanted;
 
 use crate::fault::{Fault, What};
 use crate::kit::folder;
@@ -157,26 +156,38 @@ pub fn set_finalizer(world: &World, primary: &Value, finalizer: &str, on: bool) 
     world.ask(Method::PATCH, &world.which.path_of(name), &patch);
 }
 
-/// A version that only differs in what it does not use.
-pub fn swap(world: &World) {
-    world.ask_for(Some(world.kit.plugin(world.which).again.clone()));
+/// A version of a plugin that only differs in what it does not use: of several plugins, `number` says which one.
+pub fn swap(world: &World, number: u64) {
+    if let Ok(plugin) = world.kit.plugin(numbered(world, number)) {
+        world.set_plugin(plugin.again.clone());
+        world.send(world.plugins());
+    }
 }
 
-/// No plugin for a while.
-pub async fn remove(world: &Arc<World>, seconds: u64) {
-    let before = world.plugin();
-    world.ask_for(None);
+/// One plugin fewer for a while. It comes back as it was.
+pub async fn remove(world: &Arc<World>, number: u64, seconds: u64) {
+    let name = numbered(world, number).name();
+    let mut others = world.plugins();
+    let at = others.iter().position(|one| one.document.name == name);
+    let before = at.map(|at| others.remove(at));
+    world.send(others);
     world.clock.sleep(Duration::from_secs(seconds)).await;
-    world.ask_for(Some(before));
+    if let Some(before) = before {
+        world.set_plugin(before);
+    }
+    world.send(world.plugins());
+}
+
+fn numbered(world: &World, number: u64) -> Which {
+    let company = world.which.company();
+    let at = usize::try_from(number).unwrap_or(0) % company.len().max(1);
+    company.get(at).copied().unwrap_or(world.which)
 }
 
 /// What every host's folder holds from now on.
 impl World {
-    fn ask_for(&self, plugin: Option<windlass_host::source::Candidate>) {
-        let held = plugin.as_ref().map_or_else(Wanted::default, folder);
-        if let Some(plugin) = plugin {
-            self.set_plugin(plugin);
-        }
+    fn send(&self, plugins: Vec<windlass_host::source::Candidate>) {
+        let held = folder(plugins);
         for alive in self.hosts().iter().flatten() {
             // One that has just died needs none.
             drop(alive.folder.send(held.clone()));
@@ -187,20 +198,24 @@ impl World {
 /// Another manager writes to what the plugin has just written.
 pub fn fight(world: &World, path: &str) {
     let patch = match path {
+        // No field that a controller goes by: what it has read is old all the same.
+        _ if world.which.is_of_workloads() => {
+            json!({ "metadata": { "annotations": { "fighter": world.below(u64::MAX).to_string() } } })
+        }
         // Notes are the user's.
         path if path.contains("/note-") => return,
         // Nobody owns it, and the plugin that applied it puts it back.
         path if path.contains(&format!("/{}", world.which.entry())) => {
             let field = match world.which {
                 Which::Greeter => "text",
-                Which::Steward => "of",
+                _ => "of",
             };
             json!({ "data": { field: "Boo!" } })
         }
         path if path.contains("/default/configmaps/") => {
             let field = match world.which {
                 Which::Greeter => "index.html",
-                Which::Steward => "title",
+                _ => "title",
             };
             json!({ "data": { field: "Boo!" } })
         }

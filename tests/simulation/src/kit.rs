@@ -21,12 +21,21 @@ const BUDGET: usize = 1 << 30;
 
 static KIT: LazyLock<anyhow::Result<Kit>> = LazyLock::new(Kit::new);
 
+/// Kubernetes' controllers of workloads: only runs about them need them.
+static WORKLOADS: LazyLock<anyhow::Result<Vec<Loaded>>> = LazyLock::new(|| {
+    let kit = Kit::get()?;
+    let all = Which::WORKLOADS.into_iter();
+    // Plugins load by tasks of this runtime.
+    all.map(|which| kit.runtime.block_on(Loaded::new(which, &kit.sandboxes)))
+        .collect()
+});
+
 /// What all runs share.
 pub struct Kit {
     greeter: Loaded,
     steward: Loaded,
     sandboxes: Arc<Sandboxes>,
-    _runtime: Runtime,
+    runtime: Runtime,
 }
 
 /// A plugin.
@@ -69,16 +78,39 @@ impl Kit {
             greeter: load(Which::Greeter)?,
             steward: load(Which::Steward)?,
             sandboxes,
-            _runtime: runtime,
+            runtime,
         })
     }
 
-    /// A plugin.
-    pub fn plugin(&self, which: Which) -> &Loaded {
+    /// A plugin. Kubernetes' controllers are loaded when the first of them is asked for, outside of any runtime.
+    ///
+    /// # Errors
+    /// They could not be loaded.
+    pub fn plugin(&'static self, which: Which) -> anyhow::Result<&'static Loaded> {
         match which {
-            Which::Greeter => &self.greeter,
-            Which::Steward => &self.steward,
+            Which::Greeter => Ok(&self.greeter),
+            Which::Steward => Ok(&self.steward),
+            Which::ReplicaSet | Which::Deployment | Which::Job => {
+                let all = WORKLOADS.as_ref().map_err(|error| {
+                    anyhow::anyhow!("the controllers of workloads cannot be loaded: {error:#}")
+                })?;
+                let at = Which::WORKLOADS.iter().position(|one| *one == which);
+                at.and_then(|at| all.get(at)).context("it is not loaded")
+            }
         }
+    }
+
+    /// What the plugins of a run that is about `which` are granted, together.
+    ///
+    /// # Errors
+    /// They could not be loaded.
+    pub fn grants(&'static self, which: Which) -> anyhow::Result<Value> {
+        let mut all = Vec::new();
+        for one in which.company() {
+            let grants = self.plugin(one)?.grants.as_array();
+            all.extend(grants.into_iter().flatten().cloned());
+        }
+        Ok(all.into())
     }
 
     /// Where the guests of one host run.
@@ -105,10 +137,23 @@ impl Loaded {
         let component: Arc<[u8]> = std::fs::read(guests::guest(which.name())?)?.into();
         // O5 and the patience with lost events go by it.
         let text = read("plugin.yaml")?.replace("spec:\n", "spec:\n  resync: 5m\n");
-        let other = text.replace("  config:\n", "  config:\n    unused: other\n");
+        let other = match which {
+            Which::Greeter | Which::Steward => {
+                text.replace("  config:\n", "  config:\n    unused: other\n")
+            }
+            // They know all their fields: one gets the value that it has by default.
+            Which::ReplicaSet | Which::Deployment => {
+                text.replace("config: {}", "config: { terminatingReplicas: true }")
+            }
+            Which::Job => text.replace("config: {}", "config: { batch: 1s }"),
+        };
         anyhow::ensure!(text != other, "plugin.yaml has no configuration");
-        let asked = candidate(&text, &component)?;
-        let again = candidate(&other, &component)?;
+        let file = match which {
+            Which::Greeter | Which::Steward => "/plugins/plugin.yaml".to_owned(),
+            other => format!("/plugins/{other}.yaml"),
+        };
+        let asked = candidate(&file, &text, &component)?;
+        let again = candidate(&file, &other, &component)?;
         let cluster = which.cluster().iter().map(|file| {
             let value: Value = serde_saphyr::from_str(&read(file)?)?;
             anyhow::Ok(value)
@@ -133,16 +178,16 @@ impl Loaded {
     }
 }
 
-/// A config folder that holds one plugin.
-pub fn folder(candidate: &Candidate) -> Wanted {
+/// A config folder that holds these plugins.
+pub fn folder(plugins: Vec<Candidate>) -> Wanted {
     Wanted {
-        plugins: vec![candidate.clone()],
+        plugins,
         ..Wanted::default()
     }
 }
 
-fn candidate(text: &str, component: &Arc<[u8]>) -> anyhow::Result<Candidate> {
-    let mut documents = manifest::parse(&Origin::File("/plugins/plugin.yaml".into()), text)?;
+fn candidate(file: &str, text: &str, component: &Arc<[u8]>) -> anyhow::Result<Candidate> {
+    let mut documents = manifest::parse(&Origin::File(file.into()), text)?;
     let document = documents.pop().context("plugin.yaml holds no document")?;
     Ok(Candidate::new(document, text.into(), component.clone()))
 }

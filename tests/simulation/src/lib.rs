@@ -6,6 +6,7 @@
 //! fault    what goes wrong                   -> network (at requests), deeds (at some time)
 //! world    the server, the hosts (replica, by their wire to the server), time
 //! trace    what happened, with the logs      -> oracle   what is wrong with it
+//! workloads   the same for Kubernetes' controllers of workloads: other scripts, more oracles
 //! ```
 
 pub mod days;
@@ -24,4 +25,5 @@ pub mod trace;
 pub mod user;
 pub mod which;
 pub mod wire;
+pub mod workloads;
 pub mod world;

@@ -10,6 +10,7 @@ mod finalizers;
 mod grants;
 mod leaks;
 mod logs;
+mod of_plugin;
 mod others;
 mod past;
 mod reads;
@@ -23,6 +24,7 @@ pub use counts::Counts;
 pub use state::State;
 
 use crate::run::Evidence;
+use crate::workloads::oracle as workloads;
 
 /// Something that is wrong with a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +102,23 @@ fn alone(run: &Evidence) -> Vec<Failure> {
     failures.extend(logs::judge(run));
     failures.extend(retries::judge(run));
     failures.extend(others::judge(run));
+    failures
+}
+
+/// Everything that is wrong with a run of workloads. Each plugin is judged by itself too: what others write is not its own.
+pub fn judge_workloads(run: &mut Evidence) -> Vec<Failure> {
+    let mut failures = workloads::judge(run);
+    failures.extend(stable::writes_after_rest(run));
+    failures.extend(grants::judge(run));
+    failures.extend(leaks::left(run));
+    failures.extend(logs::judge(run));
+    for number in 0..=run.others.len() {
+        of_plugin::look(run, number, |view| {
+            failures.extend(reads::judge_wake_ups(view));
+            failures.extend(exclusive::epochs(view));
+            failures.extend(retries::judge(view));
+        });
+    }
     failures
 }
 

@@ -173,7 +173,7 @@ async fn live(
         std::future::pending::<()>().await;
     });
     let phases = alive.phase.subscribe();
-    let first = folder(&world.plugin());
+    let first = folder(world.plugins());
     let sources = Sources::folder(FolderWatch::by_hand(held), first);
     host.run(sources, &alive.phase, &phases).await
 }

@@ -13,7 +13,6 @@ use tokio::runtime::Builder;
 use tokio::time::Instant;
 use windlass_apiserver::history::Record;
 use windlass_host::bugs::{self, Bug};
-use windlass_host::controller;
 
 use crate::deeds;
 use crate::fault::Fault;
@@ -26,13 +25,16 @@ use crate::script::{self, Action};
 use crate::trace::{Line, What};
 use crate::user;
 use crate::which::Which;
-use crate::world::World;
+use crate::world::{Passes, World};
 
 /// How soon after healing everything is to be stable.
 const STABLE: Duration = Duration::from_secs(60);
 
 /// How soon if only the audit can find what is missing: its period, a bookmark, and a second look.
 const AUDITED: Duration = Duration::from_secs(300);
+
+/// The same for workloads: a pod of a Job is replaced the later, the more have failed.
+const COUNTED: Duration = Duration::from_secs(180);
 
 /// How long the longest fault lasts, and a host waits for the Lease of a dead one.
 const PATIENCE: Duration = Duration::from_secs(900);
@@ -91,7 +93,9 @@ pub struct Evidence {
     /// The faults that met a request.
     pub hit: Vec<Fault>,
     /// What each host that came up says of its passes, in the order in which they came up.
-    pub passes: Vec<(Arc<str>, Vec<Arc<controller::Record>>)>,
+    pub passes: Passes,
+    /// The same of the other plugins that ran.
+    pub others: Vec<(Which, Passes)>,
 }
 
 impl Case {
@@ -107,7 +111,7 @@ impl Case {
             which,
             script: match which {
                 Which::Greeter => script::life(),
-                Which::Steward => script::life_of_a_bookcase(),
+                _ => script::life_of_a_bookcase(),
             },
             hosts: 1,
             faults: faults.to_vec(),
@@ -121,7 +125,7 @@ impl Case {
     /// It could not be run.
     pub fn run(&self) -> anyhow::Result<Evidence> {
         // Made outside of any runtime, since it has its own.
-        Kit::get()?;
+        Kit::get()?.plugin(self.which)?;
         let runtime = Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -147,7 +151,11 @@ impl Case {
         self.trouble(&world, meanwhile).await;
         world.heal();
         let audited = self.faults.iter().any(|fault| fault.what.loses_events());
-        let soon = if audited { AUDITED } else { STABLE };
+        let soon = match audited {
+            true => AUDITED,
+            false if self.which.is_of_workloads() => COUNTED,
+            false => STABLE,
+        };
         has_leader(&world).await;
         let work = user::follow(&world, afterwards);
         if world.clock.within(PATIENCE, work).await.is_none() {
@@ -164,7 +172,7 @@ impl Case {
             tasks_at_rest: tasks_at_rest(&world).await,
             faults: self.faults.clone(),
             which: self.which,
-            grants: world.kit.plugin(self.which).grants.clone(),
+            grants: world.kit.grants(self.which)?,
             sent: Class::ALL
                 .map(|class| (class, world.network.seen(class)))
                 .into(),
@@ -172,6 +180,7 @@ impl Case {
             history: Vec::new(),
             trace: Vec::new(),
             passes: Vec::new(),
+            others: Vec::new(),
             panics: Vec::new(),
             lives: 0,
             tasks_left: 0,
@@ -184,6 +193,11 @@ impl Case {
         }
         controllers.abort();
         evidence.passes = world.passes();
+        let others = self.which.company().into_iter();
+        let others = others.filter(|which| *which != self.which);
+        evidence.others = others
+            .map(|which| (which, world.passes_of(which)))
+            .collect();
         evidence.history = world.server.history().records();
         evidence.trace = world.trace.lines();
         let starts = |line: &&Line| matches!(&line.what, What::Deed(deed) if deed == "starts");
@@ -217,7 +231,8 @@ async fn has_leader(world: &World) {
     let mut held = 0;
     while held < 5 && begin.elapsed() < PATIENCE {
         world.clock.sleep(Duration::from_secs(1)).await;
-        held = if world.leader().is_some() {
+        let mut company = world.which.company().into_iter();
+        held = if company.all(|which| world.leader_of(which).is_some()) {
             held + 1
         } else {
             0

@@ -8,6 +8,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::which::Which;
+use crate::workloads::work::Work;
 
 /// What the plugin makes for a primary and watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,8 @@ pub enum Action {
     Vacate(&'static str, Part),
     /// Waits until the primary is as it is asked for, or gone; not longer than a minute.
     Settle(&'static str),
+    /// Does something to Deployments and Jobs.
+    Work(Work),
     /// Waits for so many milliseconds.
     Wait(u64),
     /// What follows comes when everything is healed.
@@ -218,7 +221,7 @@ fn afterwards(which: Which, name: &'static str, rng: &mut fastrand::Rng) -> Vec<
         (Which::Steward, 5) => vec![Action::Catalog(rng.choice(TEXTS))],
         (Which::Steward, 6) => vec![Action::Note(name, 0), settle, Action::Expire(name, 0)],
         (Which::Steward, _) => vec![Action::Note(name, 1), settle, Action::Unlabel(name, 1)],
-        (Which::Greeter, _) => vec![Action::Change(name, "Salve", rng.u64(..4))],
+        _ => vec![Action::Change(name, "Salve", rng.u64(..4))],
     }
 }
 
@@ -286,6 +289,7 @@ impl Display for Action {
             }
             Self::Vacate(name, part) => write!(out, "delete its own {part:?} of {name}"),
             Self::Settle(name) => write!(out, "wait until {name} has settled"),
+            Self::Work(work) => write!(out, "{work}"),
             Self::Wait(millis) => write!(out, "wait {millis} ms"),
             Self::Heal => write!(out, "wait until everything is healed"),
         }

@@ -120,6 +120,14 @@ pub fn reference(case: &Case) -> anyhow::Result<Arc<Reference>> {
 /// # Errors
 /// It could not be run, or something is wrong without faults already.
 pub fn judge(case: Case) -> anyhow::Result<Verdict> {
+    if case.which.is_of_workloads() {
+        let mut evidence = case.run()?;
+        return Ok(Verdict {
+            failures: oracle::judge_workloads(&mut evidence),
+            evidence,
+            case,
+        });
+    }
     let reference = reference(&case)?;
     let evidence = case.run()?;
     Ok(Verdict {
@@ -213,8 +221,13 @@ impl Verdict {
         };
         let bug = self.case.bug;
         let bug = bug.map_or_else(String::new, |bug| format!(" BUG={bug:?}"));
+        let workloads = if self.case.which.is_of_workloads() {
+            " WORKLOADS=1"
+        } else {
+            ""
+        };
         format!(
-            "{}{}replay: make simulate SEED={} RUNS=1 FAULTS={faults}{bug} TRACE=1\n",
+            "{}{}replay: make simulate SEED={} RUNS=1{workloads} FAULTS={faults}{bug} TRACE=1\n",
             self.case,
             failures.collect::<String>(),
             self.case.seed

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::deeds::set_finalizer;
 use crate::script::{Action, NAMES, Part};
 use crate::which::Which;
+use crate::workloads;
 use crate::world::World;
 
 /// Where all ConfigMaps of a user are.
@@ -54,7 +55,7 @@ async fn act(world: &World, action: &Action) {
             let patch = match (world.which, part) {
                 (Which::Greeter, Part::Text) => json!({ "data": { "index.html": "Boo!" } }),
                 (Which::Greeter, Part::Pods) => json!({ "spec": { "replicas": 7 } }),
-                (Which::Steward, _) => json!({ "data": { "title": "Boo!" } }),
+                _ => json!({ "data": { "title": "Boo!" } }),
             };
             world.ask(Method::PATCH, &part_path(world.which, name, *part), &patch);
         }
@@ -118,6 +119,7 @@ async fn act(world: &World, action: &Action) {
             let settled = wait(world, || has_settled(world, name));
             world.clock.within(PATIENCE, settled).await;
         }
+        Action::Work(work) => workloads::user::act(world, work).await,
         Action::Wait(millis) => world.clock.sleep(Duration::from_millis(*millis)).await,
         // It divides the script.
         Action::Heal => {}
@@ -126,6 +128,9 @@ async fn act(world: &World, action: &Action) {
 
 /// Deletes a child of each primary.
 pub fn spoil(world: &World) {
+    if world.which.is_of_workloads() {
+        return workloads::user::spoil(world);
+    }
     for name in NAMES {
         let path = part_path(world.which, name, Part::Text);
         world.ask(Method::DELETE, &path, &Value::Null);
@@ -136,7 +141,7 @@ pub fn spoil(world: &World) {
 fn spec(which: Which, text: &str, number: u64) -> Value {
     match which {
         Which::Greeter => json!({ "greeting": text, "replicas": number }),
-        Which::Steward => {
+        _ => {
             let number = usize::try_from(number).unwrap_or(usize::MAX);
             let books: Vec<_> = BOOKS.iter().take(number).collect();
             // The usual mood is none.
@@ -152,8 +157,8 @@ fn part_path(which: Which, name: &str, part: Part) -> String {
         (Which::Greeter, Part::Pods) => {
             format!("/apis/apps/v1/namespaces/default/deployments/{name}-greeting")
         }
-        (Which::Steward, Part::Text) => format!("{MAPS}/{name}-a"),
-        (Which::Steward, Part::Pods) => format!("{MAPS}/{name}-b"),
+        (_, Part::Text) => format!("{MAPS}/{name}-a"),
+        (_, Part::Pods) => format!("{MAPS}/{name}-b"),
     }
 }
 
@@ -193,7 +198,7 @@ async fn create(world: &World, name: &str) {
         "metadata": { "name": name },
         "spec": match world.which {
             Which::Greeter => json!({ "name": name }),
-            Which::Steward => spec(world.which, "Hello", 2),
+            which => spec(which, "Hello", 2),
         },
     });
     wait(world, || {

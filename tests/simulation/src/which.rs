@@ -1,4 +1,4 @@
-//! Which plugin a run is about, and what its objects are called.
+//! Which plugin a run is about, which run beside it, and what its objects are called.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -9,17 +9,43 @@ pub enum Which {
     Greeter,
     /// The guest that reads, lists, deletes and needs two calls to finalize (`tests/steward`).
     Steward,
+    /// Kubernetes' controller of ReplicaSets.
+    ReplicaSet,
+    /// Kubernetes' controller of Deployments.
+    Deployment,
+    /// Kubernetes' controller of Jobs.
+    Job,
 }
 
 impl Which {
-    /// Both.
+    /// Those that run alone.
     pub const ALL: [Self; 2] = [Self::Greeter, Self::Steward];
+
+    /// Those that run together, on simulated nodes.
+    pub const WORKLOADS: [Self; 3] = [Self::ReplicaSet, Self::Deployment, Self::Job];
+
+    /// Whether it is one of Kubernetes' controllers of workloads.
+    pub fn is_of_workloads(self) -> bool {
+        Self::WORKLOADS.contains(&self)
+    }
+
+    /// All plugins of a run that is about this one.
+    pub fn company(self) -> Vec<Self> {
+        if self.is_of_workloads() {
+            Self::WORKLOADS.to_vec()
+        } else {
+            vec![self]
+        }
+    }
 
     /// Its name, and that of its crate.
     pub fn name(self) -> &'static str {
         match self {
             Self::Greeter => "greeter",
             Self::Steward => "steward",
+            Self::ReplicaSet => "replicaset",
+            Self::Deployment => "deployment",
+            Self::Job => "job",
         }
     }
 
@@ -28,6 +54,9 @@ impl Which {
         match self {
             Self::Greeter => "plugins/greeter",
             Self::Steward => "tests/steward",
+            Self::ReplicaSet => "plugins/replicaset",
+            Self::Deployment => "plugins/deployment",
+            Self::Job => "plugins/job",
         }
     }
 
@@ -36,6 +65,7 @@ impl Which {
         match self {
             Self::Greeter => &["greeting.crd.yaml", "namespace.yaml"],
             Self::Steward => &["bookcase.crd.yaml"],
+            Self::ReplicaSet | Self::Deployment | Self::Job => &[],
         }
     }
 
@@ -44,6 +74,9 @@ impl Which {
         match self {
             Self::Greeter => "greetings",
             Self::Steward => "bookcases",
+            Self::ReplicaSet => "replicasets",
+            Self::Deployment => "deployments",
+            Self::Job => "jobs",
         }
     }
 
@@ -52,6 +85,9 @@ impl Which {
         match self {
             Self::Greeter => ("examples.windlass.dev/v1", "Greeting"),
             Self::Steward => ("tests.windlass.dev/v1", "Bookcase"),
+            Self::ReplicaSet => ("apps/v1", "ReplicaSet"),
+            Self::Deployment => ("apps/v1", "Deployment"),
+            Self::Job => ("batch/v1", "Job"),
         }
     }
 
@@ -71,6 +107,7 @@ impl Which {
         match self {
             Self::Greeter => "greeting-",
             Self::Steward => "tally-",
+            Self::ReplicaSet | Self::Deployment | Self::Job => "none-",
         }
     }
 

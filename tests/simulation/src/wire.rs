@@ -175,12 +175,12 @@ impl Wire {
             What::Reset => Some((Fate::Reset, None)),
             What::Timeout | What::ReadTimeout => Some((Fate::Lost, None)),
             What::Swap => {
-                deeds::swap(&self.world);
+                deeds::swap(&self.world, fault.at);
                 None
             }
             What::Remove => {
-                let (world, seconds) = (self.world.clone(), fault.size);
-                tokio::spawn(async move { deeds::remove(&world, seconds).await });
+                let (world, number, seconds) = (self.world.clone(), fault.at, fault.size);
+                tokio::spawn(async move { deeds::remove(&world, number, seconds).await });
                 None
             }
             _ => None,

@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
+use windlass_apiserver::options::Node;
 use windlass_apiserver::request::query::Query;
 use windlass_apiserver::request::route::Route;
 use windlass_apiserver::request::{Request, User};
@@ -31,11 +32,20 @@ use crate::run::Case;
 use crate::trace::Trace;
 use crate::which::Which;
 
+/// The passes of hosts, by the hosts' names.
+pub type Passes = Vec<(Arc<str>, Vec<Arc<Record>>)>;
+
 /// When every run begins.
 pub const START: &str = "2026-11-21T09:30:00Z";
 
 /// Where the hosts have their Lease.
 pub const NAMESPACE: &str = "kube-system";
+
+/// How many simulated nodes run the pods of workloads.
+const NODES: u32 = 2;
+
+/// How long a pod of a Job runs.
+const JOB_DURATION: Duration = Duration::from_millis(1500);
 
 /// One world.
 pub struct World {
@@ -57,8 +67,8 @@ pub struct World {
     hosts: Mutex<Vec<Option<Alive>>>,
     /// All hosts that came up, and what they record.
     lives: Mutex<Vec<(Arc<str>, Archive)>>,
-    /// What the hosts are asked to run.
-    plugin: Mutex<Candidate>,
+    /// What the hosts are asked to run: the plugin that it is about, and those beside it.
+    asked: Mutex<(Candidate, Vec<Candidate>)>,
     /// Only small latencies from now on, and nothing else goes wrong.
     healed: AtomicBool,
     /// Hosts that stop are not followed by others.
@@ -77,6 +87,22 @@ fn slow() -> Times {
         renew_deadline: Duration::from_secs(130),
         retry_period: Duration::from_secs(60),
     }
+}
+
+/// What the server is like: for workloads, it has nodes, and leaves the rest to the plugins.
+fn options(which: Which, history: bool) -> anyhow::Result<Options> {
+    let mut options = Options {
+        history,
+        ..Options::default()
+    };
+    if which.is_of_workloads() {
+        let off = "*,-deployment-controller,-replicaset-controller,-job-controller";
+        options.controllers = off.parse()?;
+        options.node = Node::Full;
+        options.nodes = NODES;
+        options.job_duration = JOB_DURATION;
+    }
+    Ok(options)
 }
 
 impl World {
@@ -105,12 +131,14 @@ impl World {
                 clock: server::Clock::new(move || clock.wall()),
                 rng: server::Rng::seeded(seed),
             },
-            Options {
-                history,
-                ..Options::default()
-            },
+            options(case.which, history)?,
         );
         let kit = Kit::get()?;
+        let main = kit.plugin(case.which)?;
+        let others = case.which.company().into_iter();
+        let others = others.filter(|which| *which != case.which);
+        let others = others.map(|which| Ok(kit.plugin(which)?.asked.clone()));
+        let others = others.collect::<anyhow::Result<_>>()?;
         let about_leases = faults.iter().any(|fault| fault.what.is_about_leases());
         let world = Arc::new(Self {
             kit,
@@ -130,14 +158,14 @@ impl World {
             network: Network::new(faults),
             hosts: Mutex::new((0..case.hosts).map(|_| None).collect()),
             lives: Mutex::default(),
-            plugin: Mutex::new(kit.plugin(case.which).asked.clone()),
+            asked: Mutex::new((main.asked.clone(), others)),
             healed: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             shares_crashes: AtomicBool::new(false),
             last_good: Mutex::default(),
             rng: Mutex::new(fastrand::Rng::with_seed(seed)),
         });
-        for object in &kit.plugin(case.which).cluster {
+        for object in &main.cluster {
             let plural = match object.get("kind").and_then(Value::as_str) {
                 Some("Namespace") => "/api/v1/namespaces",
                 _ => "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
@@ -223,15 +251,28 @@ impl World {
         held.clone()
     }
 
-    /// What the hosts are asked to run.
+    /// What the hosts are asked to run: the plugin that the run is about.
     pub fn plugin(&self) -> Candidate {
-        let plugin = self.plugin.lock();
-        plugin.clone()
+        let asked = self.asked.lock();
+        asked.0.clone()
     }
 
-    /// What hosts that start are asked to run.
+    /// All plugins that the hosts are asked to run.
+    pub fn plugins(&self) -> Vec<Candidate> {
+        let asked = self.asked.lock();
+        let (main, others) = &*asked;
+        std::iter::once(main).chain(others).cloned().collect()
+    }
+
+    /// What hosts that start are asked to run, beside the other plugins.
     pub fn set_plugin(&self, plugin: Candidate) {
-        *self.plugin.lock() = plugin;
+        let mut asked = self.asked.lock();
+        let (main, others) = &mut *asked;
+        let mut others = others.iter_mut();
+        match others.find(|other| other.document.name == plugin.document.name) {
+            Some(other) => *other = plugin,
+            None => *main = plugin,
+        }
     }
 
     /// The hosts, by place.
@@ -246,19 +287,28 @@ impl World {
     }
 
     /// The passes of each host that came up.
-    pub fn passes(&self) -> Vec<(Arc<str>, Vec<Arc<Record>>)> {
+    pub fn passes(&self) -> Passes {
+        self.passes_of(self.which)
+    }
+
+    /// The passes of each host that came up, of one plugin.
+    pub fn passes_of(&self, which: Which) -> Passes {
         let lives = self.lives.lock();
         let all = lives.iter();
-        let plugin = self.which.name();
-        all.map(|(name, records)| (name.clone(), records.of(plugin).all()))
+        all.map(|(name, records)| (name.clone(), records.of(which.name()).all()))
             .collect()
     }
 
     /// The host that has the Lease, if it lives.
     pub fn leader(&self) -> Option<Alive> {
+        self.leader_of(self.which)
+    }
+
+    /// The host that has the Lease of a plugin, if it lives.
+    pub fn leader_of(&self, which: Which) -> Option<Alive> {
         let path = format!(
             "/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{}",
-            self.which.lease()
+            which.lease()
         );
         let (_, lease) = self.ask(Method::GET, &path, &Value::Null);
         let holder = lease.pointer("/spec/holderIdentity")?.as_str()?.to_owned();

@@ -107,11 +107,11 @@ fn child(
         .iter()
         .filter(|(_, until)| until.is_none_or(|until| until >= since));
     let lacks = |spec: &Value| match which {
-        Which::Greeter => false,
         Which::Steward => {
             let books = spec.get("books").and_then(Value::as_array);
             !books.is_some_and(|books| books.iter().any(|held| held == book))
         }
+        _ => false,
     };
     let meant = lately.any(|(spec, _)| lacks(spec));
     (!meant).then(|| "its primary wants it".to_owned())

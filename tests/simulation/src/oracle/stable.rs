@@ -20,8 +20,9 @@ pub(super) fn writes_after_rest(run: &Evidence) -> Option<Failure> {
     let late = |record: &&Record| record.revision > run.stable && !is_exempt(record);
     let late: Vec<_> = run.history.iter().filter(late).collect();
     let first = late.first()?;
+    let sent = String::from_utf8_lossy(&first.sent.1);
     let text = format!(
-        "{} writes at rest, the first by {} at {}: {:?} {} {}/{}",
+        "{} writes at rest, the first by {} at {}: {:?} {} {}/{} {sent}",
         late.len(),
         first.user,
         first.time,

@@ -10,6 +10,7 @@ mod quarantine;
 mod same;
 mod squatter;
 mod standby;
+mod workloads;
 
 use windlass_simulation::run::Case;
 use windlass_simulation::suite::{Verdict, judge_all, shrink};

@@ -91,7 +91,7 @@ fn a_plugin_that_is_stopped_at_run_time_leaves_its_neighbour_alone() {
     play(async |world| {
         let host = Host::start(world, 0).await;
         user::follow(world, &[Action::Create("ada"), Action::Settle("ada")]).await;
-        let steward = world.kit.plugin(Which::Steward);
+        let steward = world.kit.plugin(Which::Steward).unwrap();
         for object in &steward.cluster {
             let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
             assert_eq!(world.ask(Method::POST, path, object).0, 201);
@@ -123,7 +123,7 @@ fn a_plugin_that_is_stopped_at_run_time_leaves_its_neighbour_alone() {
             "it has informers: {watched:?}"
         );
 
-        let other = world.kit.plugin(Which::Greeter).again.clone();
+        let other = world.kit.plugin(Which::Greeter).unwrap().again.clone();
         let both = folder(&[other, steward.asked.clone()]);
         host.alive.folder.send(both).unwrap();
         until(world, || passes(&host, world, "greeter", from) > 0).await;

@@ -226,7 +226,7 @@ fn a_standby_has_its_lists_and_when_it_takes_over_asks_only_how_far_they_are() {
                 .all(|plural| first.iter().any(|it| it == plural)),
             "{first:?}"
         );
-        deeds::swap(world);
+        deeds::swap(world, 0);
         standby.says(world, "standing by", 2).await;
         world.clock.sleep(600 * SECOND).await;
         assert_eq!(standby.passes(world), 0);
@@ -253,7 +253,7 @@ fn a_version_that_sees_what_runs_does_is_tested_and_swapped_in_without_a_request
         let host = Host::start(world, 0).await;
         user::follow(world, &[Action::Create("ada"), Action::Settle("ada")]).await;
         let (from, passes) = (world.trace.lines().len(), host.passes(world));
-        deeds::swap(world);
+        deeds::swap(world, 0);
         until(world, || host.passes(world) > passes).await;
         let asked = host.asked(world, from);
         assert!(asked.is_empty(), "{asked:?}");
