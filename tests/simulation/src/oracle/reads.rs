@@ -118,13 +118,14 @@ fn missed(
     // key that applied it.
     let state = past.state(until);
     let manager = manager(run, uid);
-    let mut concerned = state.filter(|(_, write)| {
+    // Few are later: only these are parsed.
+    let mut later = state.filter(|(_, write)| write.time > pass.began && !is_of_host(write));
+    let (name, write) = later.find(|(_, write)| {
         let mut sides = [&write.before, &write.after].into_iter().flatten();
         let owned =
             sides.any(|entry| text(&entry.value(), "/metadata/ownerReferences/0/uid") == uid);
-        !is_of_host(write) && (owned || takes_part_of(write, &manager))
-    });
-    let (name, write) = concerned.find(|(_, write)| write.time > pass.began)?;
+        owned || takes_part_of(write, &manager)
+    })?;
     Some(format!(
         "the last pass began at {}, before {} wrote {} {} at {}",
         pass.began, write.user, name.0, name.1, write.time

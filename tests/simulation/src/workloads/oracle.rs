@@ -24,13 +24,21 @@ struct Oracles {
     jobs: Jobs,
 }
 
-/// Everything that is wrong with workloads.
+/// Everything that is wrong with workloads. They must be right when all is to be stable: later writes are repairs.
 pub(crate) fn judge(run: &Evidence) -> Vec<Failure> {
     let mut oracles = Oracles::default();
-    for fact in run.history.iter().filter_map(Fact::of) {
+    let (before, later): (Vec<_>, Vec<_>) = run
+        .history
+        .iter()
+        .partition(|record| record.revision <= run.stable);
+    for fact in before.into_iter().filter_map(Fact::of) {
         oracles.see(&fact);
     }
-    oracles.end()
+    oracles.rest();
+    for fact in later.into_iter().filter_map(Fact::of) {
+        oracles.see(&fact);
+    }
+    oracles.failures()
 }
 
 impl Oracles {
@@ -41,11 +49,15 @@ impl Oracles {
         self.jobs.see(fact);
     }
 
-    /// At rest: what is wrong, now and before. The first of each kind is enough.
-    fn end(mut self) -> Vec<Failure> {
-        self.replicasets.end();
-        self.deployments.end();
-        self.jobs.end();
+    /// Everything rests.
+    fn rest(&mut self) {
+        self.replicasets.rest();
+        self.deployments.rest();
+        self.jobs.rest();
+    }
+
+    /// What is wrong. The first of each kind is enough.
+    fn failures(self) -> Vec<Failure> {
         let all = [
             ("W1 replica sets", self.replicasets.errors),
             ("W2 deployments", self.deployments.errors),

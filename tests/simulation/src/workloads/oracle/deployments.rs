@@ -189,7 +189,7 @@ impl Deployments {
     }
 
     /// At rest.
-    pub(super) fn end(&mut self) {
+    pub(super) fn rest(&mut self) {
         let mut errors = Vec::new();
         for (name, rollout) in &self.rollouts {
             if !rollout.now.is_paused {

@@ -151,7 +151,7 @@ impl Jobs {
     }
 
     /// At rest.
-    pub(super) fn end(&mut self) {
+    pub(super) fn rest(&mut self) {
         let mut errors = Vec::new();
         for (uid, job) in self.jobs.iter().filter(|(_, job)| !is_going(&job.object)) {
             let mut wrong = counts(job);

@@ -118,7 +118,7 @@ impl ReplicaSets {
     }
 
     /// At rest.
-    pub(super) fn end(&mut self) {
+    pub(super) fn rest(&mut self) {
         for (uid, set) in self.sets.iter().filter(|(_, set)| !is_going(&set.object)) {
             let (name, wanted) = (text(&set.object, "/metadata/name"), replicas(&set.object));
             let active = self.active(uid);

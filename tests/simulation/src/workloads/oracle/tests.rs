@@ -44,7 +44,9 @@ impl History {
 
     /// The first thing of each kind that is wrong.
     fn wrong(&mut self) -> Vec<String> {
-        let failures = std::mem::take(&mut self.oracles).end();
+        let mut oracles = std::mem::take(&mut self.oracles);
+        oracles.rest();
+        let failures = oracles.failures();
         failures.iter().map(ToString::to_string).collect()
     }
 }
