@@ -31,11 +31,19 @@ pub trait Cluster {
         consistency: Consistency,
     ) -> Result<Value, Error>;
 
-    /// Reads the objects that match, in no particular order.
+    /// Reads the objects that match, in no particular order. Each is JSON.
     ///
     /// # Errors
     /// [`Code::NotFound`] if the cluster does not serve the kind.
-    fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error>;
+    fn list_text(&self, query: &ListQuery) -> Result<Vec<String>, Error>;
+
+    /// As [`Cluster::list_text`], with each object as a value.
+    ///
+    /// # Errors
+    /// As [`Cluster::list_text`].
+    fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error> {
+        items(&self.list_text(query)?).doing(|| format!("list {}", query.kind))
+    }
 
     /// As [`Cluster::list_json`], but gives only these fields of each object: a row with a value for each path, in the given
     /// order. Paths are simple JSONPaths: `.spec.nodeName`, `.metadata.labels['app']`, `.spec.containers[*].image`. A value is
@@ -45,11 +53,20 @@ pub trait Cluster {
     /// [`Code::Invalid`] for a path that is something else, and for the values of Secrets.
     fn select(&self, query: &ListQuery, paths: &[&str]) -> Result<Vec<Vec<Value>>, Error>;
 
-    /// Reads the objects that have this owner, whatever their labels, in no particular order.
+    /// Reads the objects that have this owner, whatever their labels, in no particular order. Each is JSON.
     ///
     /// # Errors
     /// [`Code::NotFound`] if the cluster does not serve the kind.
-    fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error>;
+    fn list_children_text(&self, query: &ChildrenQuery) -> Result<Vec<String>, Error>;
+
+    /// As [`Cluster::list_children_text`], with each object as a value.
+    ///
+    /// # Errors
+    /// As [`Cluster::list_children_text`].
+    fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error> {
+        items(&self.list_children_text(query)?)
+            .doing(|| format!("list children of kind {}", query.kind))
+    }
 
     /// The kinds that the cluster serves, of those that the grants name. It is tracked: if one comes or goes, the primary runs
     /// again.
@@ -271,25 +288,20 @@ impl dyn Cluster + '_ {
     /// Reads the objects that match.
     ///
     /// # Errors
-    /// As [`Cluster::list_json`]; an item that does not fit `T` is [`Code::Other`].
+    /// As [`Cluster::list_text`]; an item that does not fit `T` is [`Code::Other`].
     pub fn list<T: DeserializeOwned>(&self, query: &ListQuery) -> Result<Vec<T>, Error> {
-        let items = self.list_json(query)?.into_iter().map(typed);
-        items
-            .collect::<Result<_, _>>()
-            .doing(|| format!("list {}", query.kind))
+        items(&self.list_text(query)?).doing(|| format!("list {}", query.kind))
     }
 
     /// Reads the objects that have this owner, whatever their labels.
     ///
     /// # Errors
-    /// As [`Cluster::list_children_json`]; an item that does not fit `T` is [`Code::Other`].
+    /// As [`Cluster::list_children_text`]; an item that does not fit `T` is [`Code::Other`].
     pub fn list_children<T: DeserializeOwned>(
         &self,
         query: &ChildrenQuery,
     ) -> Result<Vec<T>, Error> {
-        let items = self.list_children_json(query)?.into_iter().map(typed);
-        items
-            .collect::<Result<_, _>>()
+        items(&self.list_children_text(query)?)
             .doing(|| format!("list children of kind {}", query.kind))
     }
 
@@ -465,6 +477,13 @@ fn json_of(object: impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(object)
         .map_err(|error| Code::Invalid(error.to_string()))
         .doing(|| "serialise an object".to_owned())
+}
+
+/// Reads each text as a `T`. A value in between would cost as much again.
+fn items<T: DeserializeOwned>(texts: &[String]) -> Result<Vec<T>, Code> {
+    let items = texts.iter().map(|text| serde_json::from_str(text));
+    let items: Result<_, serde_json::Error> = items.collect();
+    items.map_err(|error| Code::Other(error.to_string()))
 }
 
 /// Reads `value` as `T`.

@@ -35,10 +35,9 @@ impl Cluster for Host {
             .doing(|| format!("get {target}"))
     }
 
-    fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error> {
+    fn list_text(&self, query: &ListQuery) -> Result<Vec<String>, Error> {
         wit::list(&query.into())
             .map_err(Refused::from)
-            .and_then(|items| items.iter().map(|item| Ok(parse(item)?)).collect())
             .doing(|| format!("list {}", query.kind))
     }
 
@@ -50,10 +49,9 @@ impl Cluster for Host {
             .doing(|| format!("select fields of {}", query.kind))
     }
 
-    fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error> {
+    fn list_children_text(&self, query: &ChildrenQuery) -> Result<Vec<String>, Error> {
         wit::list_children(&query.into())
             .map_err(Refused::from)
-            .and_then(|items| items.iter().map(|item| Ok(parse(item)?)).collect())
             .doing(|| format!("list children of kind {}", query.kind))
     }
 

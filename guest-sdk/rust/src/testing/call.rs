@@ -235,8 +235,9 @@ impl Cluster for Call<'_> {
         self.one("get", &given).doing(|| format!("get {target}"))
     }
 
-    fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error> {
+    fn list_text(&self, query: &ListQuery) -> Result<Vec<String>, Error> {
         self.one("list", &json!(query))
+            .map(|items: Vec<Value>| texts(&items))
             .doing(|| format!("list {}", query.kind))
     }
 
@@ -245,8 +246,9 @@ impl Cluster for Call<'_> {
             .doing(|| format!("select fields of {}", query.kind))
     }
 
-    fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error> {
+    fn list_children_text(&self, query: &ChildrenQuery) -> Result<Vec<String>, Error> {
         self.one("list-children", &json!(query))
+            .map(|items: Vec<Value>| texts(&items))
             .doing(|| format!("list children of kind {}", query.kind))
     }
 
@@ -492,4 +494,9 @@ impl Cluster for Call<'_> {
     fn attempt(&self) -> u32 {
         self.called.attempt
     }
+}
+
+/// Objects, as the host hands them to a plugin.
+fn texts(items: &[Value]) -> Vec<String> {
+    items.iter().map(Value::to_string).collect()
 }
