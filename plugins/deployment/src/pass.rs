@@ -115,11 +115,21 @@ impl<'a> Pass<'a> {
         self.new = found.map(|at| self.old.remove(at));
     }
 
-    /// Whether the Deployment has another size than at the time when its sets were scaled.
+    /// Whether the Deployment has another size than at the time when its sets were scaled. One that recreates its pods resizes
+    /// the set of its template only: all others get no pods anyway.
     pub(crate) fn is_resized(&self) -> bool {
-        let wanted = self.deployment.spec.replicas();
+        let spec = &self.deployment.spec;
         let mut active = self.old.iter().filter(|set| set.replicas() > 0);
-        active.any(|set| set.number(DESIRED).is_some_and(|desired| desired != wanted))
+        let is_resized = |set: &ReplicaSet| {
+            let desired = set.number(DESIRED);
+            desired.is_some_and(|desired| desired != spec.replicas())
+        };
+        if spec.recreates() {
+            let only = active.next().filter(|_| active.next().is_none());
+            let is_new = |set: &&ReplicaSet| template::is_same(&set.spec.template, &spec.template);
+            return only.filter(is_new).is_some_and(is_resized);
+        }
+        active.any(is_resized)
     }
 
     /// Finds the set of the newest version, and brings its annotations up to date.
