@@ -201,6 +201,7 @@ async fn who_asks_for_the_finalizer_is_finalized_when_it_is_deleted_or_leaves() 
     let finalized = |line: &windlass_e2e::Line| {
         line.is_pass(&object, "finalize", "rest") && line.fields["requests"] != 0
     };
+    host.logs("the pass has ended", finalized).await?;
     assert_eq!(host.count(finalized), 1, "once");
 
     // It comes back, and everything begins again.

@@ -208,7 +208,9 @@ async fn what_is_there_and_right_is_not_written_again(greeter: Greeter) -> Resul
     .await?;
     let writes_before = writes(&scene, touches).await?.len();
     let last = passes("last".to_owned()).await?;
-    assert_eq!(requests(&last), [Some(0)], "{last:#?}");
+    // A late change of the touch before may have its pass here too.
+    let asks_nothing = |count: &Option<u64>| *count == Some(0);
+    assert!(requests(&last).iter().all(asks_nothing), "{last:#?}");
     assert!(last.iter().all(|pass| pass.field("outcome") == "rest"));
     cluster
         .patch(
