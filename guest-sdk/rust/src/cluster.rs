@@ -37,15 +37,7 @@ pub trait Cluster {
     /// [`Code::NotFound`] if the cluster does not serve the kind.
     fn list_text(&self, query: &ListQuery) -> Result<Vec<String>, Error>;
 
-    /// As [`Cluster::list_text`], with each object as a value.
-    ///
-    /// # Errors
-    /// As [`Cluster::list_text`].
-    fn list_json(&self, query: &ListQuery) -> Result<Vec<Value>, Error> {
-        items(&self.list_text(query)?).doing(|| format!("list {}", query.kind))
-    }
-
-    /// As [`Cluster::list_json`], but gives only these fields of each object: a row with a value for each path, in the given
+    /// As [`Cluster::list_text`], but gives only these fields of each object: a row with a value for each path, in the given
     /// order. Paths are simple JSONPaths: `.spec.nodeName`, `.metadata.labels['app']`, `.spec.containers[*].image`. A value is
     /// null if the field is absent, or the plugin did not declare it. For many objects, this costs much less than a list.
     ///
@@ -58,15 +50,6 @@ pub trait Cluster {
     /// # Errors
     /// [`Code::NotFound`] if the cluster does not serve the kind.
     fn list_children_text(&self, query: &ChildrenQuery) -> Result<Vec<String>, Error>;
-
-    /// As [`Cluster::list_children_text`], with each object as a value.
-    ///
-    /// # Errors
-    /// As [`Cluster::list_children_text`].
-    fn list_children_json(&self, query: &ChildrenQuery) -> Result<Vec<Value>, Error> {
-        items(&self.list_children_text(query)?)
-            .doing(|| format!("list children of kind {}", query.kind))
-    }
 
     /// The kinds that the cluster serves, of those that the grants name. It is tracked: if one comes or goes, the primary runs
     /// again.

@@ -6,14 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::value::RawValue;
-
 use super::finalizer::{Step, next_step, observed};
 use super::record::PrimaryKey;
 use super::tally::Tally;
 use crate::api::{Accept, ApiError, Request as ApiRequest, Resource};
 use crate::bugs::bug;
-use crate::finalizers::{FinalizerPatch, path, settle_finalizer};
+use crate::finalizers::{FinalizerPatch, settle_finalizer};
 use crate::metrics::{FailureKind, PassMetrics};
 use crate::object::{Key, Metadata, Object, Page};
 use crate::plugin::cluster::{Call, ClusterAccess, Primary, Traffic};
@@ -313,12 +311,7 @@ impl Reconciler {
         if self.cluster.view.get(&self.primary, &key).is_some() {
             return Ok(Some(object.clone()));
         }
-        let Ok(uri) = path(&self.primary, &object.metadata) else {
-            return Ok(None);
-        };
-        let read = self.cluster.api.read(uri).await?;
-        let whole = read.and_then(|read: Box<RawValue>| Object::parse(read.get()));
-        Ok(whole.filter(|whole| whole.metadata.uid == object.metadata.uid))
+        self.live(&object.metadata).await
     }
 
     /// Whether the API server selects the object called `key`.

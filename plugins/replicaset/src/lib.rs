@@ -253,7 +253,8 @@ fn active_by_node(
         return Ok(counts);
     };
     let siblings = ChildrenQuery::all("apps/v1", "ReplicaSet").in_namespace(namespace);
-    let siblings = cluster.list_children_json(&siblings.owned_by(&*owner.uid).metadata_only())?;
+    let siblings: Vec<Value> =
+        cluster.list_children(&siblings.owned_by(&*owner.uid).metadata_only())?;
     for sibling in siblings {
         let uid = sibling.pointer("/metadata/uid").and_then(Value::as_str);
         if let Some(uid) = uid.filter(|uid| *uid != set.metadata.uid) {

@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::{Pass, PassError, Reconciler};
+use crate::api::ApiError;
 use crate::finalizers::path;
 use crate::object::{Metadata, Object};
 use crate::plugin::CallError;
@@ -12,20 +13,17 @@ impl Reconciler {
     /// not there, or in conflict, and is asked once more: a kind without the subresource has the same answer.
     pub(super) async fn is_over(&self, pass: &Pass, primary: &Metadata) -> bool {
         let is_plugins = matches!(pass.outcome, Err(PassError::Call(CallError::Failed(_))));
-        is_plugins && pass.traffic.misses_primary && self.is_gone(primary).await
+        let misses = is_plugins && pass.traffic.misses_primary;
+        misses && matches!(self.live(primary).await, Ok(None))
     }
 
-    /// Whether the API server no longer has the object, or has another one with its name.
-    async fn is_gone(&self, object: &Metadata) -> bool {
+    /// The object as the API server has it now; none if it is gone, or if another one has its name.
+    pub(super) async fn live(&self, object: &Metadata) -> Result<Option<Object>, ApiError> {
         let Ok(uri) = path(&self.primary, object) else {
-            return false;
+            return Ok(None);
         };
-        match self.cluster.api.read::<Box<RawValue>>(uri).await {
-            Ok(None) => true,
-            Ok(Some(read)) => {
-                Object::parse(read.get()).is_some_and(|now| now.metadata.uid != object.uid)
-            }
-            Err(_) => false,
-        }
+        let read = self.cluster.api.read(uri).await?;
+        let now = read.and_then(|read: Box<RawValue>| Object::parse(read.get()));
+        Ok(now.filter(|now| now.metadata.uid == object.uid))
     }
 }
