@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
+use regex::Regex;
 use serde_json::json;
 use windlass_controlplane::{Assets, Registry};
 use windlass_e2e::transcript::{NOT_PLAYED, PLAYED, Shell, blocks, compare, played};
@@ -103,6 +104,16 @@ fn every_console_block_of_a_page_is_played_or_it_is_said_why_not() -> Result<()>
             ensure!(
                 !text.contains(fence),
                 "{page}: {fence:?} is a console block"
+            );
+        }
+        // The shell goes on before a command in the background has made the file of its output.
+        for followed in Regex::new(r"tail -n \+1 -f (\S+)")?.captures_iter(&text) {
+            let touched = Regex::new(&format!(r"touch {}\n", regex::escape(&followed[1])))?;
+            let before = &text[..followed.get_match().start()];
+            ensure!(
+                touched.is_match(before),
+                "{page}: {} may not be there",
+                &followed[1]
             );
         }
         let found = blocks(&text)?;
