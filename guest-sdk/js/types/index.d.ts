@@ -285,7 +285,7 @@ export class Cluster {
   hold(object: KubernetesObject, finalizer: string): KubernetesObject;
   /** Removes a finalizer that a grant names from an object that was read. */
   release(object: KubernetesObject, finalizer: string): void;
-  /** As `release`, for many objects that were read. The calls are made as in `createMany`. */
+  /** As `release`, for many objects that were read. The calls are made as in `createMany`, but a conflict does not stop them. */
   releaseMany(objects: KubernetesObject[], finalizer: string): { error?: ClusterError }[];
   /**
    * Adds the plugin's finalizer to the primary, of a controller with `finalizes: "on-request"`. Call it before the first

@@ -118,10 +118,12 @@ pub trait Cluster {
     /// Removes a finalizer that a grant names from the object with this UID. If the object is gone, this is a success.
     ///
     /// # Errors
-    /// [`Code::Denied`] if no grant names the finalizer.
+    /// [`Code::Denied`] if no grant names the finalizer; [`Code::Conflict`] if the pass has read the object from the
+    /// store, and the object has changed since then.
     fn release(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<(), Error>;
 
-    /// As [`Cluster::release`], for many objects with their UIDs. The calls are made as in [`Cluster::create_many_json`].
+    /// As [`Cluster::release`], for many objects with their UIDs. The calls are made as in [`Cluster::create_many_json`],
+    /// but a conflict does not stop them.
     fn release_many(
         &self,
         targets: &[(ObjectRef, String)],

@@ -139,7 +139,8 @@ pub(crate) fn delete(cluster: &dyn Cluster, pods: &[&Pod]) -> Option<Error> {
     refused
 }
 
-/// Takes the finalizer off pods. Returns the UIDs of those that no longer have it, and why one still has it.
+/// Takes the finalizer off pods. Returns the UIDs of those that no longer have it, and why one still has it. A pod that has
+/// changed meanwhile keeps it: it may have finished, and then it is counted. Its change leads to another pass.
 pub(crate) fn release(cluster: &dyn Cluster, pods: &[&Pod]) -> (BTreeSet<String>, Option<Error>) {
     let targets: Vec<_> = pods
         .iter()
@@ -154,6 +155,7 @@ pub(crate) fn release(cluster: &dyn Cluster, pods: &[&Pod]) -> (BTreeSet<String>
             Ok(()) => {
                 released.insert(pod.uid().to_owned());
             }
+            Err(error) if error.code == Code::Conflict => {}
             Err(error) => refused = Some(error),
         }
     }

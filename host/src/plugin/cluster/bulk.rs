@@ -109,7 +109,9 @@ impl Call {
             uid,
             finalizer: finalizer.clone(),
         });
-        nothing(self.run_many(items.collect(), |_| true).await)
+        // Each object changes on its own.
+        let stops = |error: &Error| !matches!(error, Error::Conflict(_));
+        nothing(self.run_many(items.collect(), stops).await)
     }
 
     /// Carries out the items batch by batch, up to the one in which an item fails with an error that `stops` them.

@@ -1,6 +1,8 @@
 //! `adopt`, `disown`, `hold` and `release`: changes of owners and finalizers of objects that are there.
 //!
 //! - Each change is for the version that was looked at, and is decided again if others changed the object meanwhile.
+//! - But to `release` an object that the call has read from the store is to decide by what it read: what a finalizer waits
+//!   for may have happened since then.
 //! - Before an object gets an owner, the API server is asked whether the owner stays: what the owner's deletion did to
 //!   the object may be seen before the deletion is.
 
@@ -162,7 +164,9 @@ impl Call {
             without_finalizer(&mut set, object, Some(&finalizer));
             Ok(Edit::of(set))
         };
-        self.edit(&target, &uid, "release an object", decide)
+        let read = self.seen_version(&target);
+        let read = read.and_then(|seen| seen.stored_version);
+        self.edit_version(&target, (&uid, read), "release an object", decide)
             .await?;
         Ok(())
     }
@@ -258,6 +262,17 @@ impl Call {
         doing: &str,
         decide: impl Fn(&Object) -> Result<Edit, Error>,
     ) -> Result<Edited, Error> {
+        self.edit_version(target, (uid, None), doing, decide).await
+    }
+
+    /// As [`Call::edit`]. With a version, only that one is changed: another one that `decide` would change is `conflict`.
+    async fn edit_version(
+        &mut self,
+        target: &Target,
+        (uid, version): (&str, Option<String>),
+        doing: &str,
+        decide: impl Fn(&Object) -> Result<Edit, Error>,
+    ) -> Result<Edited, Error> {
         let mut there = self.look(target).await?;
         let mut races = 0;
         loop {
@@ -284,6 +299,14 @@ impl Call {
                 }
                 Edit::Set(set) => set,
             };
+            if version
+                .as_deref()
+                .is_some_and(|version| version != &*object.metadata.resource_version)
+            {
+                return Err(Error::conflict(
+                    "the object has changed since the call read it",
+                ));
+            }
             match self.send_edit(target, &object, set, doing).await {
                 Ok(object) => return Ok(Edited::There(object)),
                 Err(Error::NotFound) => return Ok(Edited::Gone),

@@ -228,6 +228,52 @@ async fn many_are_released_of_a_finalizer_that_a_grant_names() {
     assert_eq!(words(&other), ["denied"]);
 }
 
+/// What the plugin read says that the finalizer may go. What it did not see may say otherwise.
+#[tokio::test(start_paused = true)]
+async fn what_has_changed_since_the_call_read_it_is_not_released() {
+    let setting = Setting {
+        adopts: true,
+        ..Setting::default()
+    };
+    let world = World::new().await.set(setting).await;
+    let mut targets = Vec::new();
+    for number in 0..5 {
+        let mut map = config_map(&format!("m{number}"), &json!({}));
+        map["metadata"]["finalizers"] = json!([HOLD]);
+        let made = world.somebody("POST", MAPS, &map).await;
+        let uid = made["metadata"]["uid"].as_str().unwrap().to_owned();
+        targets.push((name(number), uid));
+    }
+    let resource = world.resource("v1", "ConfigMap").await;
+    world.refresh(&resource).await;
+    let mut call = world.call().await;
+    // The last one is not read.
+    for number in 0..4 {
+        let read = call.get(name(number), None, Consistency::Stored).await;
+        assert!(read.is_ok(), "{number}");
+    }
+    let changed = json!({ "data": { "is": "done" } });
+    let without = json!({ "metadata": { "finalizers": null } });
+    for (number, change) in [(1, &changed), (2, &without), (4, &changed)] {
+        let path = format!("{MAPS}/m{number}");
+        world.somebody("PATCH", &path, change).await;
+        if number == 1 {
+            // The store shows this one before the plugin acts.
+            world.refresh(&resource).await;
+        }
+    }
+    world
+        .somebody("PATCH", &format!("{MAPS}/m3"), &changed)
+        .await;
+    let released = call.release_many(targets, HOLD.to_owned()).await;
+    assert_eq!(words(&released), ["ok", "conflict", "ok", "conflict", "ok"]);
+    for (number, is_held) in [(0, false), (1, true), (2, false), (3, true), (4, false)] {
+        let there = world.read(&format!("{MAPS}/m{number}")).await.unwrap();
+        let finalizers = &there["metadata"]["finalizers"];
+        assert_eq!(finalizers.is_array(), is_held, "{number}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn without_the_lease_nothing_is_created() {
     let mut world = World::new().await;
