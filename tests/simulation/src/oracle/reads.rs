@@ -195,20 +195,22 @@ fn is_out_of_date(saw: &Saw, pass: &Pass, until: u64, past: &Past<'_>) -> Option
     }
 }
 
-/// A read that shows less than what the key knew.
+/// A read that shows less than what the key knew. A pass that did not call the plugin showed it nothing: the host may have
+/// looked at an object outside the selector, whose store is another one, and have found it gone.
 fn back(run: &Evidence) -> Option<Failure> {
-    let (_, primary) = run.which.kind();
     for (host, passes) in &run.passes {
         let mut known: BTreeMap<(&Key, &str, &Key), u64> = BTreeMap::new();
         for pass in passes {
-            let own = (primary, &pass.primary.key, number(&pass.version));
+            let primary = &pass.primary;
+            let own = (&*primary.resource.kind, &primary.key, number(&pass.version));
+            let own = (pass.memory > 0).then_some(own);
             let reads = pass.journal.reads.iter().filter_map(|saw| match saw {
                 Saw::Object { kind, key, version } => {
                     Some((kind.as_str(), key, number(version.as_deref()?)))
                 }
                 Saw::List { .. } => None,
             });
-            for (kind, key, version) in reads.chain([own]) {
+            for (kind, key, version) in reads.chain(own) {
                 let held = known.entry((&pass.primary.key, kind, key)).or_default();
                 if version < *held {
                     let text = format!(
