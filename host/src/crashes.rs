@@ -23,7 +23,6 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
 use windlass_code_cache::private_folder;
 
 pub use in_flight::{Activity, AtWork, During, InFlight};
@@ -32,7 +31,7 @@ pub use published::ANNOTATION;
 pub use verdict::{PROBATION, Sentence, WINDOW};
 
 use crate::digest::Digest;
-use crate::seams::{Clock, Seams, Task};
+use crate::seams::{Clock, Seams, Task, watch};
 use killed::Kills;
 use verdict::judge;
 

@@ -45,7 +45,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use windlass_code_cache::CodeCache;
 
 pub(crate) use carriers::carriers;
@@ -64,7 +64,7 @@ use crate::metrics::Metrics;
 use crate::plugin::{HttpMeans, Sandboxes};
 use crate::recording::FailureRecorder;
 use crate::rights::{PluginApi, Rights};
-use crate::seams::{Seams, Task};
+use crate::seams::{Seams, Task, watch};
 use crate::shutdown::{Phases, ShutdownPhase, advance, reached};
 use crate::source::{Candidate, FolderWatch, ObjectWatch, PluginObjects, Wanted, unknown};
 use plugins::Plugins;

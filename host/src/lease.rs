@@ -29,14 +29,13 @@ use std::time::Duration;
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::api::Gate;
 use crate::api::{Accept, Api, ApiError, Request};
 use crate::bugs::bug;
 use crate::crashes::Crashes;
-use crate::seams::Seams;
+use crate::seams::{Seams, watch};
 pub use flags::LeaderElectionFlags;
 pub use observed::ObservedLease;
 use record::{LeaderElectionRecord, LeaseWrite, PLUGIN};

@@ -95,7 +95,8 @@ impl Object {
         kept.for_each(|part| part.write(&mut json));
         json.push('}');
         let is_own = |name: &str| ![API_VERSION, KIND, METADATA].contains(&name);
-        write_fields(&mut json, &parts, fields, is_own);
+        let own = parts.iter().filter(|part| is_own(part.name()));
+        own.for_each(|part| fields.write(part, &mut json));
         json.push('}');
         Some(Self {
             metadata: Arc::new(metadata),
@@ -115,20 +116,9 @@ impl Object {
         }
     }
 
-    /// The text of nothing but `fields` and its metadata. A field of the object that is nested too deep to be cut is
-    /// there whole, if one of `fields` begins with it.
+    /// The text of nothing but `fields` and its metadata.
     pub(crate) fn text_of(&self, fields: &Fields) -> String {
-        let text = self.json.text();
-        if let Some(tree) = tree_of(&text) {
-            return fields.cut(&tree).to_string();
-        }
-        let parts = RawFields::of(&text).unwrap_or_default();
-        let is_own = |name: &str| ![API_VERSION, KIND, METADATA].contains(&name);
-        let mut json = "{".to_owned();
-        let about = parts.iter().filter(|part| !is_own(part.name()));
-        about.for_each(|part| part.write(&mut json));
-        write_fields(&mut json, &parts, fields, is_own);
-        json + "}"
+        fields.cut_text(&self.json.text())
     }
 
     /// The bytes that it would take in a store with nothing but `fields` and its metadata, at most.
@@ -212,32 +202,6 @@ impl Object {
     /// The object as a tree; null if it is nested too deep for one, or too large.
     pub fn value(&self) -> Value {
         tree_of(&self.json.text()).unwrap_or(Value::Null)
-    }
-}
-
-/// Writes what `fields` leave of those parts that `wanted` names.
-fn write_fields(
-    to: &mut String,
-    parts: &RawFields<'_>,
-    fields: &Fields,
-    wanted: impl Fn(&str) -> bool,
-) {
-    let wanted = |name: &str| wanted(name) && fields.begin_with(name);
-    let cut = if fields.is_all() {
-        None
-    } else {
-        parts.tree(wanted)
-    };
-    match cut.map(|tree| fields.cut(&Value::Object(tree))) {
-        Some(Value::Object(kept)) => {
-            let kept = kept.iter();
-            kept.for_each(|(name, value)| field(to, name, value));
-        }
-        // All are wanted, or one is nested too deep to be cut.
-        _ => {
-            let whole = parts.iter().filter(|part| wanted(part.name()));
-            whole.for_each(|part| part.write(to));
-        }
     }
 }
 

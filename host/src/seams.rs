@@ -13,6 +13,7 @@ mod program;
 mod rng;
 mod shell;
 mod spawn;
+pub mod watch;
 mod zone;
 
 pub use child::ChildExit;

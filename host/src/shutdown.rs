@@ -5,9 +5,8 @@
 use std::future::pending;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
 
-use crate::seams::{Seams, Task};
+use crate::seams::{Seams, Task, watch};
 
 /// How far the end has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

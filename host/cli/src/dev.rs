@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use windlass_apiserver::options::{Node, Options};
 
 use crate::apiserver::Embedded;
@@ -53,7 +53,7 @@ use windlass_host::plugin::{HttpMeans, ServerAddresses, code_cache, sandboxes};
 use windlass_host::recording::FailureRecorder;
 use windlass_host::runtime::{HostDependencies, Wired, identity, wire};
 use windlass_host::screen::Tone;
-use windlass_host::seams::{Seams, Task, time_zone};
+use windlass_host::seams::{Seams, Task, time_zone, watch};
 use windlass_host::shutdown::{self, Phases, ShutdownPhase, advance, reached};
 use windlass_host::source::{FolderWatch, Wanted};
 

@@ -3,12 +3,10 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::sync::watch;
-
 use crate::api::Discovery;
 use crate::grants::Grants;
 use crate::plugin::served;
-use crate::seams::Clock;
+use crate::seams::{Clock, watch};
 use crate::view::View;
 
 /// How often it looks: what calls are told is hardly older.

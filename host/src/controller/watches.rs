@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use futures::future::{join, join_all};
 use parking_lot::Mutex;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::kinds::KindsWatch;
@@ -21,7 +20,7 @@ use crate::informer::{
 use crate::memory::Account;
 use crate::object::Fields;
 use crate::plugin::{Plugin, PrimaryWatch};
-use crate::seams::{Clock, Seams, Spawn, Task};
+use crate::seams::{Clock, Seams, Spawn, Task, watch};
 use crate::view::View;
 use lists::PrimaryLists;
 

@@ -6,8 +6,6 @@ mod trial;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use tokio::sync::watch;
-
 use super::configure::Configs;
 use super::fetch::Fetcher;
 use super::last_good::KeptAs;
@@ -19,6 +17,7 @@ use super::version::Version;
 use super::{Asked, Host};
 
 use crate::metrics::PluginStage;
+use crate::seams::watch;
 use crate::source::{Candidate, Component};
 use crate::text::LogOnce;
 

@@ -10,7 +10,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use tokio::sync::watch;
 use windlass_yaml as yaml;
 
 use super::Host;
@@ -21,6 +20,7 @@ use crate::api::{ApiError, RefusedBy, Resource, ServiceAccount};
 use crate::informer::{InformerKey, Subscription, bell};
 use crate::manifest::{ConfigSource, PluginConfig, PluginDocument};
 use crate::object::Fields;
+use crate::seams::watch;
 use crate::source::Candidate;
 
 /// The objects with the configuration of one plugin, and the namespaces that it selects, which are watched.

@@ -10,7 +10,6 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use tokio::sync::watch;
 use windlass_registry::{Client, DockerConfig, Reference, Settings};
 
 use super::Host;
@@ -21,6 +20,7 @@ use crate::digest::{Digest, digest};
 use crate::informer::{InformerKey, Subscription, bell};
 use crate::manifest::{ComponentSource, ConfigMapSource, OciSource, PluginDocument};
 use crate::object::Fields;
+use crate::seams::watch;
 use crate::source::{Candidate, Component, blame, unpacked};
 
 /// The key of a Secret with the credentials of registries.

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use futures::future::select_all;
 
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use super::Host;
 use super::plugin::news;
@@ -23,6 +22,7 @@ use crate::events::{Event, Regarding, Severity};
 use crate::manifest::text_of_object;
 use crate::metrics::{PluginMetrics, PluginStage};
 use crate::object::{Key, PAUSED};
+use crate::seams::watch;
 use crate::source::{PluginObjects, Problem, Wanted, plugins};
 use crate::text::{LogOnce, clean};
 use conditions::{Situation, Told, status};

@@ -5,7 +5,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::runner::PluginRunner;
@@ -18,6 +17,7 @@ use crate::grants::split_subresource;
 use crate::lease::{Lease, ObservedLease};
 use crate::metrics::{PluginMetrics, PluginStage};
 use crate::plugin::Need;
+use crate::seams::watch;
 use crate::shutdown::{Phases, ShutdownPhase, reached};
 
 /// How long a plugin that holds too much has until it is looked at again.

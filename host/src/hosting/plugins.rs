@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use tokio::sync::watch;
 
 use super::plan::{
     EndStep, FolderStep, Lifecycle, Presence, StartStep, after_change, after_end, at_start,
@@ -17,7 +16,7 @@ use super::plugin::Ended;
 use super::roster::Roster;
 use super::{Host, LastGood};
 use crate::manifest::Origin;
-use crate::seams::Task;
+use crate::seams::{Task, watch};
 use crate::shutdown::{Phases, ShutdownPhase, advance};
 use crate::source::{Candidate, Wanted};
 

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
 
 use super::plugin::news;
 use super::refusal::{Refusal, RefusalReason, Retry};
@@ -22,6 +21,7 @@ use crate::digest::Digest;
 use crate::lease::Lease;
 use crate::memory::memory_limit;
 use crate::plugin::LoadError;
+use crate::seams::watch;
 use crate::source::Candidate;
 
 /// How long a plugin waits for what other hosts have published, before it starts.

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::roster::Roster;
@@ -24,6 +23,7 @@ use crate::lease::ObservedLease;
 use crate::manifest::{self, DeletionPolicy, Mode, PluginDocument};
 use crate::metrics::ReconciledKind;
 use crate::object::Object;
+use crate::seams::watch;
 use crate::source::{PluginObjects, plugins};
 
 /// The finalizer of the host on Plugin objects.

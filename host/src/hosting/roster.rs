@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
 
 use crate::manifest::Origin;
+use crate::seams::watch;
 
 /// The plugins of a host, by name. Clones are the same.
 #[derive(Clone)]

@@ -8,7 +8,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Host;
@@ -22,6 +21,7 @@ use crate::bugs::bug;
 use crate::controller::{Controller, Prepared};
 use crate::metrics::{PluginMetrics, PluginStage};
 
+use crate::seams::watch;
 use crate::shutdown::{Phases, ShutdownPhase, reached};
 
 /// How often it is asked whether the last pass has ended.
@@ -156,7 +156,7 @@ impl<'a> PluginRunner<'a> {
             return std::future::pending().await;
         };
         let mut elected = self.elected.clone();
-        let since = elected.wait_for(Option::is_some).await.map(|since| *since);
+        let since = elected.wait_for(Option::is_some).await;
         if let Ok(Some(since)) = since {
             bug!(TheBarrierIsOff, next.barrier(since).await, ());
             return;

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::sync::watch;
 
 use super::Host;
 use super::refusal::{Refusal, RefusalReason, SelectionProblem};
@@ -17,6 +16,7 @@ use crate::api::{Accept, ApiError, RefusedBy, Request, Resource};
 use crate::informer::{InformerKey, InformerPhase, Subscription, bell};
 use crate::manifest::PluginDocument;
 use crate::object::{Fields, Page};
+use crate::seams::watch;
 use crate::selector::LabelSelector;
 use crate::source::Candidate;
 

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::plugin::news;
 use super::version::Version;
 use crate::controller::Share;
+use crate::seams::watch;
 
 /// How long a version is on trial.
 pub(super) const TRIAL: Duration = Duration::from_secs(300);

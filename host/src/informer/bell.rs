@@ -1,8 +1,7 @@
 //! A subscriber that only wants to know that something has changed.
 
-use tokio::sync::watch;
-
 use super::{EventHandler, Notification};
+use crate::seams::watch;
 
 /// Says that something has changed, and not what.
 struct Bell(watch::Sender<()>);

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 pub use notification::{KnownVersion, Notification, Origin};
@@ -25,6 +25,7 @@ use super::store::{Change, FieldSet, Shown, Store};
 use super::version_snapshot::{NameHash, VersionSnapshot};
 use crate::memory::Account;
 use crate::object::{Fields, Key, Object};
+use crate::seams::watch;
 use crate::selector::LabelSelector;
 use charges::SubscriberShare;
 use subscribers::{Subscriber, Subscribers};

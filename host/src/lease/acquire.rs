@@ -53,7 +53,7 @@ impl Lease {
                 None => {}
             }
             // The session is there as long as this Lease.
-            drop(beats.changed().await);
+            let _ = beats.changed().await;
         }
     }
 

@@ -18,14 +18,13 @@ use std::time::Duration;
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::observed::ObservedSessions;
 use super::record::{LeaderElectionRecord, LeaseWrite, SESSION};
 use super::{Times, collection};
 use crate::api::{Api, ApiError, Request};
-use crate::seams::Seams;
+use crate::seams::{Seams, watch};
 use name::name_for;
 
 /// How long a host waits before it asks again for what it may not do, or clears away again.

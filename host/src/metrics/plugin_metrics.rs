@@ -10,7 +10,6 @@ use parking_lot::Mutex;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use tokio::sync::watch;
 
 use super::counts::{Loads, ObservedWrites};
 use super::failure::FailureKind;
@@ -22,6 +21,7 @@ use crate::flowcontrol::{Seconds, Throttled};
 use crate::grants::Used;
 use crate::memory::Account;
 use crate::plugin::{CustomMetrics, HostCalls, HttpRequests, Rates};
+use crate::seams::watch;
 
 /// A gauge of what cannot be negative.
 pub(super) type UnsignedGauge = Gauge<u64, AtomicU64>;

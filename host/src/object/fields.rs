@@ -6,17 +6,27 @@
 
 #[cfg(test)]
 mod tests;
+mod text;
 
 use serde_json::{Map, Value};
 
 use super::RawFields;
+use super::parts::RawField;
+use text::Branch;
+
+/// The fields that are always there.
+const ALWAYS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Of an object it is not told what more declared fields than this take.
 const MANY: usize = 64;
 
 /// The fields that a plugin declared for one kind. None declared means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fields(Vec<Vec<PathStep>>);
+pub struct Fields {
+    paths: Vec<Vec<PathStep>>,
+    /// The same, and what is always there.
+    tree: Branch,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PathStep {
@@ -42,35 +52,41 @@ impl Fields {
                 .filter(|steps| !steps.is_empty())
                 .ok_or_else(|| BadPath(path.to_owned()))
         });
-        parsed.collect::<Result<_, _>>().map(Self)
+        parsed.collect::<Result<_, _>>().map(Self::of)
+    }
+
+    fn of(paths: Vec<Vec<PathStep>>) -> Self {
+        if paths.is_empty() {
+            return Self::default();
+        }
+        let mut tree = Branch::default();
+        for always in ALWAYS {
+            tree.add(&[PathStep::Field(always.to_owned())]);
+        }
+        paths.iter().for_each(|path| tree.add(path));
+        Self { paths, tree }
     }
 
     /// None but those that every object has.
     pub(crate) fn of_metadata() -> Self {
-        Self(vec![
-            ["metadata", "name"]
-                .map(|name| PathStep::Field(name.to_owned()))
-                .to_vec(),
-        ])
+        let name = ["metadata", "name"].map(|name| PathStep::Field(name.to_owned()));
+        Self::of(vec![name.to_vec()])
     }
 
     /// The paths, in the order in which they were given.
     pub(super) fn paths(&self) -> &[Vec<PathStep>] {
-        &self.0
+        &self.paths
     }
 
     /// How many steps the longest path has.
     pub(crate) fn depth(&self) -> usize {
-        self.0.iter().map(Vec::len).max().unwrap_or_default()
+        self.paths.iter().map(Vec::len).max().unwrap_or_default()
     }
 
     /// Whether an object that is cut to them shows as much as before of what each of these paths leads to.
     pub(crate) fn hides_nothing_of(&self, paths: &Self) -> bool {
-        let always = |path: &Vec<PathStep>| {
-            let names = ["apiVersion", "kind", "metadata"];
-            matches!(path.first(), Some(PathStep::Field(name)) if names.contains(&&**name))
-        };
-        let mut paths = paths.0.iter();
+        let always = |path: &Vec<PathStep>| matches!(path.first(), Some(PathStep::Field(name)) if ALWAYS.contains(&&**name));
+        let mut paths = paths.paths.iter();
         self.is_all() || paths.all(|path| always(path) || self.has(path))
     }
 
@@ -79,33 +95,33 @@ impl Fields {
         if self.is_all() || other.is_all() {
             return Self::default();
         }
-        self.0.extend(other.0);
-        self.0.sort();
+        self.paths.extend(other.paths);
+        self.paths.sort();
         // What begins with a path that is there is in it.
-        self.0.dedup_by(|later, kept| later.starts_with(kept));
-        self
+        self.paths.dedup_by(|later, kept| later.starts_with(kept));
+        Self::of(self.paths)
     }
 
     /// Whether it is everything.
     pub fn is_all(&self) -> bool {
-        self.0.is_empty()
+        self.paths.is_empty()
     }
 
     /// Whether one of them is a top-level field called `name`, or within it.
     pub fn begin_with(&self, name: &str) -> bool {
         let first = |path: &Vec<PathStep>| matches!(path.first(), Some(PathStep::Field(field)) if field == name);
-        self.is_all() || self.0.iter().any(first)
+        self.is_all() || self.paths.iter().any(first)
     }
 
     /// Whether it has everything that `other` names.
     pub fn covers(&self, other: &Self) -> bool {
-        let mut paths = other.0.iter();
+        let mut paths = other.paths.iter();
         self.is_all() || (!other.is_all() && paths.all(|path| self.has(path)))
     }
 
     /// Whether what this path leads to is in one of them.
     fn has(&self, path: &[PathStep]) -> bool {
-        self.0.iter().any(|kept| path.starts_with(kept))
+        self.paths.iter().any(|kept| path.starts_with(kept))
     }
 
     /// Whether two objects are the same in the declared fields, metadata aside.
@@ -123,7 +139,7 @@ impl Fields {
     /// How many bytes of an object's text they are, and what is always there, at most: a list of which parts are declared
     /// counts as a whole, and so does the object if very many fields are.
     pub(crate) fn length_in(&self, text: &str) -> usize {
-        let parts = if self.is_all() || self.0.len() > MANY {
+        let parts = if self.is_all() || self.paths.len() > MANY {
             None
         } else {
             RawFields::of(text)
@@ -131,11 +147,37 @@ impl Fields {
         let Some(parts) = parts else {
             return text.len();
         };
-        let always = ["apiVersion", "kind", "metadata"]
-            .map(|name| length(&parts, &[PathStep::Field(name.to_owned())]));
-        let declared = self.0.iter().map(|path| length(&parts, path));
+        let always = ALWAYS.map(|name| length(&parts, &[PathStep::Field(name.to_owned())]));
+        let declared = self.paths.iter().map(|path| length(&parts, path));
         let all = always.into_iter().chain(declared).sum::<usize>() + 2;
         all.min(text.len())
+    }
+
+    /// Cuts the text of an object in a store to the declared fields, without a tree.
+    pub(crate) fn cut_text(&self, text: &str) -> String {
+        if self.is_all() {
+            return text.to_owned();
+        }
+        let mut kept = String::with_capacity(text.len());
+        if !self.tree.write(text, &mut kept) {
+            kept.push_str("{}");
+        }
+        kept
+    }
+
+    /// Writes what the declared fields leave of a field of an object, as one that follows others in `to`.
+    pub(super) fn write(&self, part: &RawField<'_>, to: &mut String) {
+        if self.is_all() {
+            return part.write(to);
+        }
+        let before = to.len();
+        let is_kept = self.tree.field(part.name()).is_some_and(|branch| {
+            part.write_name(to);
+            branch.write(part.value.get(), to)
+        });
+        if !is_kept {
+            to.truncate(before);
+        }
     }
 
     /// Cuts `object` to the declared fields.
@@ -144,7 +186,7 @@ impl Fields {
             return object.clone();
         };
         let mut kept = Map::new();
-        for always in ["apiVersion", "kind", "metadata"] {
+        for always in ALWAYS {
             if let Some(value) = whole.get(always) {
                 kept.insert(always.to_owned(), value.clone());
             }
@@ -152,7 +194,7 @@ impl Fields {
         if let Some(Value::Object(metadata)) = kept.get_mut("metadata") {
             metadata.remove("managedFields");
         }
-        if self.0.is_empty() {
+        if self.paths.is_empty() {
             for (name, value) in whole {
                 if name != "metadata" {
                     kept.insert(name.clone(), value.clone());
@@ -162,7 +204,7 @@ impl Fields {
         }
         let mut kept = Value::Object(kept);
         for path in self
-            .0
+            .paths
             .iter()
             .filter(|path| path.first() != Some(&PathStep::Field("metadata".into())))
         {

@@ -40,12 +40,17 @@ impl<'a> RawField<'a> {
 
     /// Writes it as a field that follows others in `to`.
     pub(crate) fn write(&self, to: &mut String) {
+        self.write_name(to);
+        to.push_str(self.value.get());
+    }
+
+    /// Writes what comes before its value.
+    pub(super) fn write_name(&self, to: &mut String) {
         if !to.ends_with('{') {
             to.push(',');
         }
         to.push_str(self.quoted);
         to.push(':');
-        to.push_str(self.value.get());
     }
 
     /// Its name and a tree of its value; `None` if that is nested too deep for one, or too large.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::candidate::{Candidate, Component};
@@ -17,7 +16,7 @@ use crate::informer::{InformerKey, InformerPhase, Informers, Subscription, bell}
 use crate::manifest::{self, DeletionPolicy, Origin};
 use crate::memory::Account;
 use crate::object::Fields;
-use crate::seams::Clock;
+use crate::seams::{Clock, watch};
 use crate::selector::LabelSelector;
 
 /// How long the kind is not served before its objects count as gone.

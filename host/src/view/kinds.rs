@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
 
 use super::{View, WakeReason};
 use crate::memory::{Account, Charge, Exceeded};
 use crate::object::Key;
+use crate::seams::watch;
 
 /// What it takes to remember a question, in bytes, beside the key.
 const REMEMBERED: usize = 160;

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
 
 use super::own_writes::SeenVersions;
 use super::shares::answers;
@@ -17,6 +16,7 @@ use super::{View, WakeReason, wake_reason};
 use crate::api::Resource;
 use crate::informer::{Change, Notification, Origin, Subscription};
 use crate::object::Key;
+use crate::seams::watch;
 use crate::selector::LabelSelector;
 
 /// What a view knows of them.

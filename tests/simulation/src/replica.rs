@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use windlass_host::api::{Api, Discovery};
 use windlass_host::controller::{Archive, ControllerHandles};
 use windlass_host::crashes::Crashes;
@@ -15,7 +15,7 @@ use windlass_host::lease::Session;
 use windlass_host::metrics::Metrics;
 use windlass_host::plugin::Sandboxes;
 use windlass_host::rights::Rights;
-use windlass_host::seams::{Process, Rng, Seams, Spawn};
+use windlass_host::seams::{Process, Rng, Seams, Spawn, watch};
 use windlass_host::shutdown::{ShutdownPhase, advance};
 use windlass_host::source::{FolderWatch, Wanted};
 

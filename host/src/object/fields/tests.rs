@@ -87,6 +87,78 @@ fn only_declared_fields_are_kept() {
     }
 }
 
+/// Every pair of these paths, of every one of these objects.
+#[test]
+fn a_text_is_cut_as_its_tree_is() {
+    let paths = [
+        ".spec",
+        ".spec.a",
+        ".spec.a.b",
+        ".spec.list",
+        ".spec.list[*]",
+        ".spec.list[*].a",
+        ".spec.list[*].a.b",
+        ".spec.list[*].c[*].d",
+        ".spec.grid[*][*]",
+        ".spec.grid[*][*].a",
+        ".spec['a.b']",
+        ".spec['q\"q']",
+        ".spec['é']",
+        ".status.none",
+        ".metadata.labels",
+        ".kind.x",
+        ".none",
+    ];
+    let specs = [
+        json!(null),
+        json!(7),
+        json!("{\"a\":1}"),
+        json!([]),
+        json!({}),
+        json!({ "a": 1, "b": 2 }),
+        json!({ "a": {}, "list": [] }),
+        json!({ "a": { "b": null, "c": "]" }, "a.b": true, "q\"q": -1.5e3, "é": "ü\\" }),
+        json!({ "list": [{ "a": 1, "x": "}" }, {}, 7, null, "t", [], [1], { "a": { "b": [] } }] }),
+        json!({ "list": [{ "c": [{ "d": 1, "e": 2 }, { "e": 3 }] }, { "c": {} }, { "c": [] }] }),
+        json!({ "list": { "a": 1 }, "grid": [[1, { "a": 2 }], [], {}, 3] }),
+    ];
+    for spec in specs {
+        let object = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": { "labels": { "a": "\\\"" }, "name": "a" },
+            "spec": spec, "status": { "some": [{}] },
+        });
+        let texts = [
+            object.to_string(),
+            serde_json::to_string_pretty(&object).unwrap(),
+        ];
+        for one in paths {
+            for other in paths {
+                let fields = Fields::parse([one, other]).unwrap();
+                for text in &texts {
+                    let cut = fields.cut_text(text);
+                    let cut: Value = serde_json::from_str(&cut).unwrap_or_else(|_| panic!("{cut}"));
+                    assert_eq!(cut, fields.cut(&object), "{one} {other} {text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_the_text_is_cutting_it_ends() {
+    let long = format!(".{}", vec!["a"; 100_000].join("."));
+    let deep = format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
+    let fields = Fields::parse([&*long, ".b[*].c", ".d"]).unwrap();
+    let whole = r#"{"b":[{"c":"é\"","x":1},2],"d":{"e":[null]}}"#;
+    let parts = (0..whole.len()).filter_map(|at| whole.get(..at));
+    for text in parts.chain(["", "}", "]", "7", "{,,}", "{\"b\"[}", &deep]) {
+        let kept = fields.cut_text(text);
+        assert!(kept.len() <= text.len() + 8, "{text}");
+    }
+    // More steps than are followed lead to a value that is there whole.
+    assert_eq!(fields.cut_text(&deep), deep);
+}
+
 #[test]
 fn no_declaration_keeps_all_but_managed_fields() {
     let object = json!({ "metadata": { "name": "a", "managedFields": [] }, "data": { "k": "v" } });

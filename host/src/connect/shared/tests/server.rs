@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
+use crate::seams::watch;
 use bytes::Bytes;
 use futures::future::{BoxFuture, Either, select};
 use futures::stream::{self, BoxStream, StreamExt};
@@ -20,7 +21,7 @@ use hyper::service::service_fn;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::DuplexStream;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tower::{BoxError, Service};
 
 use super::SharedConnections;
