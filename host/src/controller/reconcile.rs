@@ -265,15 +265,22 @@ impl Reconciler {
 
     async fn finalize(&self, version: &PassVersion, object: &Object, attempt: u32) -> Pass {
         let plugin = &version.plugin;
+        let is_watched = self.is_watched(&object.metadata.key);
         // Of an object outside the selector only the metadata is known.
-        let whole = match self.whole(object).await {
+        let whole = if is_watched {
+            Ok(Some(object.clone()))
+        } else {
+            self.live(&object.metadata).await
+        };
+        let whole = match whole {
             // It may have been finalized since its metadata was seen.
             Ok(Some(whole)) if self.step(plugin, &whole) == Step::Finalize => whole,
             Ok(Some(_) | None) => return Pass::of(Step::Finalize, Ok(Done::Rest)),
             Err(error) => return Pass::of(Step::Finalize, Err(PassError::Read(error))),
         };
-        // The store of what is selected may be behind: it is asked of the API server before anything is undone.
-        if !whole.metadata.deleting {
+        // The store of what is selected may be behind: it is asked of the API server before anything is undone. The store would
+        // show what was before the deletion after it.
+        if !is_watched {
             match self.is_selected(plugin, &whole.metadata.key).await {
                 Ok(false) => {}
                 // Its informer wakes it.
@@ -304,14 +311,6 @@ impl Reconciler {
             pass.outcome = Err(error);
         }
         pass
-    }
-
-    async fn whole(&self, object: &Object) -> Result<Option<Object>, ApiError> {
-        let key = object.metadata.key.clone();
-        if self.cluster.view.get(&self.primary, &key).is_some() {
-            return Ok(Some(object.clone()));
-        }
-        self.live(&object.metadata).await
     }
 
     /// Whether the API server selects the object called `key`.

@@ -82,7 +82,7 @@ impl Call {
             .write(resource, key, &self.primary.key, ApplyScope::Whole)
             .creates();
         let answer = if generated {
-            self.send_generated(&target, request).await
+            self.send_generated(&target, request, &manager).await
         } else {
             self.send_write("create an object", request, Repeat::IfUndone)
                 .await
@@ -105,13 +105,14 @@ impl Call {
         Ok(self.show(&target.resource, &object))
     }
 
-    /// Creates an object whose name the host has made up. If the answer is lost, it reads the object by that name:
-    /// nobody else has it. If that fails too, or the call ends meanwhile, the next pass over the primary waits until the
+    /// Creates an object whose name the host has made up. If the answer is lost, it reads the object by that name, which
+    /// others have only by chance. If that fails too, or the call ends meanwhile, the next pass over the primary waits until the
     /// store shows what there is: it would create another object.
     async fn send_generated(
         &mut self,
         target: &Target,
         request: Request,
+        manager: &str,
     ) -> Result<Box<RawValue>, Error> {
         self.check_requests()?;
         let view = self.cluster.view.clone();
@@ -130,7 +131,10 @@ impl Call {
             let read = Request::get(uri(target, None)?);
             if let Ok(answer) = self.look_up("read an object that was created", read).await {
                 view.has_answer(&self.primary.key, &target.resource);
-                return Ok(answer);
+                let is_ours = |object: Object| object.is_written_by(manager);
+                if Object::parse(answer.get()).is_some_and(is_ours) {
+                    return Ok(answer);
+                }
             }
         }
         Err(error)

@@ -115,7 +115,13 @@ impl Call {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            perhaps_done |= fate(&error) == Fate::Unclear;
+            // A server that refused a creation, and has the object now, did not tell the truth.
+            let is_there = repeats > 0 && repeat == Repeat::IfUndone;
+            perhaps_done |= match fate(&error) {
+                Fate::Unclear => true,
+                Fate::Raced => is_there,
+                Fate::Undone | Fate::Settled => false,
+            };
             self.slow_down(&error);
             let may = clock.now() - began < PATIENCE && self.may_request();
             let wait = wait(&error, repeat, repeats).filter(|_| may);

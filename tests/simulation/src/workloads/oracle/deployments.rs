@@ -68,7 +68,7 @@ impl Deployments {
         self.errors.extend(errors);
         // Only what the controllers write shows what they know.
         if fact.by_host && fact.plural != "pods" {
-            self.settle(&name);
+            self.settle(&name, fact.plural == "deployments");
         }
     }
 
@@ -92,12 +92,13 @@ impl Deployments {
                 known.now = now;
             }
             None => {
-                // Sets that nobody owns may be there before.
+                // Sets that a Deployment before has left may be there: the controller counts them once it has seen
+                // that nobody owns them any more.
                 let sets = self.sets.values().filter(|set| app(set) == name);
                 let there = sets.map(replicas).sum::<i64>().max(self.active(&name));
                 let rollout = Rollout {
                     object: fact.after.clone(),
-                    most: now.most().max(there),
+                    most: now.most() + there,
                     least: 0,
                     away: 0,
                     now,
@@ -153,8 +154,9 @@ impl Deployments {
         sets.filter(move |set| controller(set).is_some_and(|(_, of)| of == uid))
     }
 
-    /// If both controllers know what is wanted, and it is so, older wishes allow nothing any more.
-    fn settle(&mut self, name: &str) {
+    /// If both controllers know what is wanted, and it is so, older wishes allow nothing any more. A pass over the Deployment
+    /// writes the status last: what it does to the sets before that may go by what it saw earlier.
+    fn settle(&mut self, name: &str, is_status: bool) {
         let (active, ready) = (self.active(name), self.ready(name));
         let Some(rollout) = self.rollouts.get(name) else {
             return;
@@ -168,7 +170,8 @@ impl Deployments {
         let said = said
             .map(|set| number(set, "/status/availableReplicas"))
             .sum::<i64>();
-        let is_whole = knows
+        let is_whole = is_status
+            && knows
             && ready >= now
             && said == ready
             && number(&rollout.object, "/status/availableReplicas") == ready;
