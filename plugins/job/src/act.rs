@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use windlass_kit::claim::{Claim, claim as claim_of};
 use windlass_sdk::{
@@ -140,7 +141,8 @@ pub(crate) fn delete(cluster: &dyn Cluster, pods: &[&Pod]) -> Option<Error> {
 }
 
 /// Takes the finalizer off pods. Returns the UIDs of those that no longer have it, and why one still has it. A pod that has
-/// changed meanwhile keeps it: it may have finished, and then it is counted. Its change leads to another pass.
+/// changed meanwhile keeps it: it may have finished, and then it is counted. A pass that sees the change comes soon, also if
+/// the change is none that leads to a pass.
 pub(crate) fn release(cluster: &dyn Cluster, pods: &[&Pod]) -> (BTreeSet<String>, Option<Error>) {
     let targets: Vec<_> = pods
         .iter()
@@ -155,11 +157,19 @@ pub(crate) fn release(cluster: &dyn Cluster, pods: &[&Pod]) -> (BTreeSet<String>
             Ok(()) => {
                 released.insert(pod.uid().to_owned());
             }
-            Err(error) if error.code == Code::Conflict => {}
+            Err(error) if error.code == Code::Conflict => cluster.wake_at(&soon(cluster)),
             Err(error) => refused = Some(error),
         }
     }
     (released, refused)
+}
+
+/// When a store has probably heard of a change.
+fn soon(cluster: &dyn Cluster) -> String {
+    let now = cluster.now();
+    let later = now.parse::<Timestamp>().ok();
+    let later = later.and_then(|now| now.checked_add(SignedDuration::from_secs(1)).ok());
+    later.map_or(now, |later| later.to_string())
 }
 
 /// Writes what differs in the status, if the Job still has this version. Returns its new version.
