@@ -156,6 +156,7 @@ impl Listener {
     {
         let clock = self.server.seams().clock.clone();
         let socket = TcpListener::from_std(self.socket)?;
+        #[expect(clippy::disallowed_methods, reason = "simulations have no sockets")]
         let (stop, stopped) = watch::channel(false);
         let connection = Connection {
             server: self.server,

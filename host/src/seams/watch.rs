@@ -201,6 +201,7 @@ impl<T> Receiver<T> {
 mod tests {
     use super::*;
     use parking_lot::Mutex;
+    use tokio::task::JoinSet;
 
     #[tokio::test]
     async fn a_receiver_sees_the_latest_value_once() {
@@ -235,24 +236,22 @@ mod tests {
         for _ in 0..20 {
             let sender = Sender::new(0);
             let woken = Arc::new(Mutex::new(Vec::new()));
-            let tasks = (0..50).map(|number| {
+            let mut tasks = JoinSet::new();
+            for number in 0..50 {
                 let (mut receiver, woken) = (sender.subscribe(), woken.clone());
-                tokio::spawn(async move {
+                tasks.spawn(async move {
                     while receiver.changed().await.is_ok() {
                         woken.lock().push(number);
                     }
-                })
-            });
-            let tasks: Vec<_> = tasks.collect();
+                });
+            }
             for _ in 0..3 {
                 tokio::task::yield_now().await;
                 sender.send_modify(|held| *held += 1);
             }
             drop(sender);
-            for task in tasks {
-                task.await.unwrap();
-            }
-            let first = woken.lock().iter().take(50).copied().collect::<Vec<_>>();
+            tasks.join_all().await;
+            let first: Vec<_> = woken.lock().iter().take(50).copied().collect();
             assert_eq!(first, (0..50).collect::<Vec<_>>());
         }
     }

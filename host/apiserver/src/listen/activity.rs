@@ -23,6 +23,7 @@ pub(super) struct Counts {
 #[derive(Debug)]
 pub(super) struct Active(Activity);
 
+#[expect(clippy::disallowed_methods, reason = "simulations have no sockets")]
 impl Default for Activity {
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(Counts::default())))

@@ -8,14 +8,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use serde::Serialize;
-use tokio::sync::watch;
 
 use super::news::News;
 use windlass_host::connect::ClusterFlags;
 use windlass_host::flags::OutputFormat;
 use windlass_host::object::ObjectRef;
 use windlass_host::screen::{Tone, print_status_at};
-use windlass_host::seams::{Clock, time_of_day};
+use windlass_host::seams::{Clock, time_of_day, watch};
 use windlass_host::text::shell_word;
 use windlass_host::why::PassAnswer;
 

@@ -27,7 +27,7 @@ fn hold(cases: Vec<Case>) {
     let hashes = hashes.unwrap();
     assert_eq!(hashes.len(), 2 * count);
     for pair in hashes.chunks(2) {
-        assert_eq!(pair[0], pair[1]);
+        assert_eq!(pair.first(), pair.last());
     }
     let mut distinct: Vec<_> = hashes.iter().map(|(_, hash)| hash).collect();
     distinct.sort();
