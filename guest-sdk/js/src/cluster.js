@@ -138,7 +138,7 @@ export class Cluster {
   }
 
   /**
-   * As `release`, for many objects that were read. The calls are made as in `createMany`.
+   * As `release`, for many objects that were read. The calls are made as in `createMany`, but a conflict does not stop them.
    * @param {KubernetesObject[]} objects
    * @param {string} finalizer
    */

@@ -283,7 +283,7 @@ export class Cluster {
   disown(object: KubernetesObject, options?: { owners?: string[]; finalizer?: string }): void;
   /** Adds a finalizer that a grant names to an object that was read. */
   hold(object: KubernetesObject, finalizer: string): KubernetesObject;
-  /** Removes a finalizer that a grant names from an object that was read. */
+  /** Removes a finalizer that a grant names from an object that was read. `conflict` if somebody has changed it since then. */
   release(object: KubernetesObject, finalizer: string): void;
   /** As `release`, for many objects that were read. The calls are made as in `createMany`, but a conflict does not stop them. */
   releaseMany(objects: KubernetesObject[], finalizer: string): { error?: ClusterError }[];

@@ -118,8 +118,8 @@ pub trait Cluster {
     /// Removes a finalizer that a grant names from the object with this UID. If the object is gone, this is a success.
     ///
     /// # Errors
-    /// [`Code::Denied`] if no grant names the finalizer; [`Code::Conflict`] if the pass has read the object from the
-    /// store, and the object has changed since then.
+    /// [`Code::Denied`] if no grant names the finalizer; [`Code::Conflict`] if the pass has read the object, and
+    /// somebody else has changed it since then.
     fn release(&self, target: &ObjectRef, uid: &str, finalizer: &str) -> Result<(), Error>;
 
     /// As [`Cluster::release`], for many objects with their UIDs. The calls are made as in [`Cluster::create_many_json`],

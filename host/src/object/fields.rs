@@ -14,6 +14,9 @@ use super::RawFields;
 use super::parts::RawField;
 use text::Branch;
 
+/// The room for what is left of an object, before it grows.
+const ROOM: usize = 1024;
+
 /// The fields that are always there.
 const ALWAYS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
@@ -158,7 +161,8 @@ impl Fields {
         if self.is_all() {
             return text.to_owned();
         }
-        let mut kept = String::with_capacity(text.len());
+        // What is kept is charged by its length, so there is not much more room than that.
+        let mut kept = String::with_capacity(text.len().min(ROOM));
         if !self.tree.write(text, &mut kept) {
             kept.push_str("{}");
         }

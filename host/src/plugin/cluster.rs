@@ -408,10 +408,10 @@ impl Call {
 
     /// Remembers an object that the call has met. There is room for it: see [`Call::remember_one`].
     fn meet(&mut self, target: &Target, object: &Object, stored: bool) {
-        let version = stored.then(|| object.metadata.resource_version.to_string());
         let seen = SeenVersion {
             uid: object.metadata.uid.to_string(),
-            stored_version: version,
+            version: Some(object.metadata.resource_version.to_string()),
+            is_stored: stored,
         };
         let name = (target.resource.clone(), target.key.clone());
         self.state.lock().seen.insert(name, seen);

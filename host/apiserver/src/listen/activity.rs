@@ -1,5 +1,7 @@
 //! What is under way on one connection, and when it has been idle for too long.
 
+#![expect(clippy::disallowed_types, reason = "simulations have no sockets")]
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +25,6 @@ pub(super) struct Counts {
 #[derive(Debug)]
 pub(super) struct Active(Activity);
 
-#[expect(clippy::disallowed_methods, reason = "simulations have no sockets")]
 impl Default for Activity {
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(Counts::default())))

@@ -127,17 +127,30 @@ impl Call {
         let error = self.failed("create an object", &failed.error);
         if !failed.has_perhaps_created() {
             view.has_answer(&self.primary.key, &target.resource);
-        } else if failed.perhaps_done {
-            let read = Request::get(uri(target, None)?);
-            if let Ok(answer) = self.look_up("read an object that was created", read).await {
-                view.has_answer(&self.primary.key, &target.resource);
-                let is_ours = |object: Object| object.is_written_by(manager);
-                if Object::parse(answer.get()).is_some_and(is_ours) {
-                    return Ok(answer);
-                }
-            }
         }
-        Err(error)
+        if !failed.perhaps_done {
+            return Err(error);
+        }
+        // Somebody may have the name by chance.
+        let is_taken = matches!(error, Error::Conflict(_));
+        let is_ours = |answer: &RawValue| {
+            let object = Object::parse(answer.get());
+            object.is_some_and(|object| object.is_written_by(manager))
+        };
+        let read = Request::get(uri(target, None)?);
+        match self.look_up("read an object that was created", read).await {
+            Ok(answer) if !is_taken || is_ours(&answer) => {
+                view.has_answer(&self.primary.key, &target.resource);
+                Ok(answer)
+            }
+            Ok(_) | Err(Error::NotFound) if is_taken => {
+                view.has_answer(&self.primary.key, &target.resource);
+                Err(error)
+            }
+            // It may be there, so no other name is tried.
+            _ if is_taken => Err(Error::Unavailable),
+            _ => Err(error),
+        }
     }
 
     pub(crate) async fn create_subresource(

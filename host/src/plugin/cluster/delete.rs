@@ -104,7 +104,8 @@ impl Call {
             return Ok(of(uid, version));
         }
         if let Some(seen) = self.seen_version(target) {
-            return Ok(of(&seen.uid, version.or(seen.stored_version)));
+            let stored = seen.version.filter(|_| seen.is_stored);
+            return Ok(of(&seen.uid, version.or(stored)));
         }
         // Unseen: what is there now is what is meant. What the store holds mostly is, and costs no request.
         match self.cluster.view.get(&target.resource, &target.key) {

@@ -1,8 +1,8 @@
 //! `adopt`, `disown`, `hold` and `release`: changes of owners and finalizers of objects that are there.
 //!
 //! - Each change is for the version that was looked at, and is decided again if others changed the object meanwhile.
-//! - But to `release` an object that the call has read from the store is to decide by what it read: what a finalizer waits
-//!   for may have happened since then.
+//! - But to `release` an object that the call has read is to decide by what it read: what a finalizer waits for may have
+//!   happened since then.
 //! - Before an object gets an owner, the API server is asked whether the owner stays: what the owner's deletion did to
 //!   the object may be seen before the deletion is.
 
@@ -165,7 +165,7 @@ impl Call {
             Ok(Edit::of(set))
         };
         let read = self.seen_version(&target);
-        let read = read.and_then(|seen| seen.stored_version);
+        let read = read.and_then(|seen| seen.version);
         self.edit_version(&target, (&uid, read), "release an object", decide)
             .await?;
         Ok(())
@@ -299,10 +299,14 @@ impl Call {
                 }
                 Edit::Set(set) => set,
             };
-            if version
-                .as_deref()
-                .is_some_and(|version| version != &*object.metadata.resource_version)
-            {
+            let is_meant = |version: &String| *version == *object.metadata.resource_version;
+            if !version.as_ref().is_none_or(is_meant) {
+                // The store may be behind what the call has read.
+                if races == 0 {
+                    races += 1;
+                    there = self.look_at_server(target).await?;
+                    continue;
+                }
                 return Err(Error::conflict(
                     "the object has changed since the call read it",
                 ));
@@ -320,7 +324,7 @@ impl Call {
     /// Whether the call has read the object from the API server, and not from the store.
     fn has_read_latest(&self, target: &Target) -> bool {
         let seen = self.seen_version(target);
-        seen.is_some_and(|seen| seen.stored_version.is_none())
+        seen.is_some_and(|seen| !seen.is_stored)
     }
 
     /// Sends a change of the metadata of `object`, for its very version.

@@ -115,7 +115,7 @@ impl Call {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            // A server that refused a creation, and has the object now, did not tell the truth.
+            // A server that refused it before, and says now that it conflicts, may have done it.
             let is_there = repeats > 0 && repeat == Repeat::IfUndone;
             perhaps_done |= match fate(&error) {
                 Fate::Unclear => true,

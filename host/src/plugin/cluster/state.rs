@@ -38,8 +38,10 @@ pub(super) struct SharedState {
 #[derive(Clone, Debug)]
 pub(super) struct SeenVersion {
     pub(super) uid: String,
-    /// The version, if the store answered.
-    pub(super) stored_version: Option<String>,
+    /// The version, but of the primary.
+    pub(super) version: Option<String>,
+    /// Whether the store answered.
+    pub(super) is_stored: bool,
 }
 
 impl CallState {
@@ -48,7 +50,8 @@ impl CallState {
         let own = (primary.resource.clone(), primary.key.clone());
         let seen = SeenVersion {
             uid: primary.uid.clone(),
-            stored_version: None,
+            version: None,
+            is_stored: false,
         };
         Self(Arc::new(Mutex::new(SharedState {
             requests: 0,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use windlass_apiserver::history::Record;
 use windlass_apiserver::store::Entry;
-use windlass_host::controller::Record as Pass;
+use windlass_host::controller::{Record as Pass, Step};
 use windlass_host::object::Key;
 use windlass_host::selector::LabelSelector;
 use windlass_host::view::Saw;
@@ -73,7 +73,10 @@ fn lost(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
             .iter()
             .filter(leads)
             .flat_map(|(_, passes)| passes);
-        let of = all.filter(|pass| pass.primary.key == *key && pass.error.is_none());
+        let of = all.filter(|pass| {
+            let primary = &pass.primary;
+            *primary.resource.kind == *kind && primary.key == *key && pass.error.is_none()
+        });
         let newest = of
             .filter(|pass| end_of(pass) <= run.stable_at)
             .max_by_key(|pass| pass.began);
@@ -195,15 +198,20 @@ fn is_out_of_date(saw: &Saw, pass: &Pass, until: u64, past: &Past<'_>) -> Option
     }
 }
 
-/// A read that shows less than what the key knew. A pass that did not call the plugin showed it nothing: the host may have
-/// looked at an object outside the selector, whose store is another one, and have found it gone.
+/// Whether a pass showed its object to the plugin. The host may have looked at an object outside the selector, whose store is
+/// another one, to finalize it, and have found it gone.
+fn shows(pass: &Pass) -> bool {
+    pass.step != Step::Finalize || pass.memory > 0
+}
+
+/// A read that shows less than what the key knew.
 fn back(run: &Evidence) -> Option<Failure> {
     for (host, passes) in &run.passes {
         let mut known: BTreeMap<(&Key, &str, &Key), u64> = BTreeMap::new();
         for pass in passes {
             let primary = &pass.primary;
             let own = (&*primary.resource.kind, &primary.key, number(&pass.version));
-            let own = (pass.memory > 0).then_some(own);
+            let own = shows(pass).then_some(own);
             let reads = pass.journal.reads.iter().filter_map(|saw| match saw {
                 Saw::Object { kind, key, version } => {
                     Some((kind.as_str(), key, number(version.as_deref()?)))
@@ -263,20 +271,20 @@ fn taken_over(run: &Evidence, past: &Past<'_>) -> Option<Failure> {
     if run.faults.iter().any(|fault| old.contains(&fault.what)) {
         return None;
     }
-    let (_, kind) = run.which.kind();
     let epochs = epochs(run);
     for (host, passes) in &run.passes {
         let Some(epoch) = epochs.get(&**host) else {
             continue;
         };
-        for pass in passes {
-            let Some(then) = past.last(kind, &pass.primary.key, *epoch) else {
+        for pass in passes.iter().filter(|pass| shows(pass)) {
+            let primary = &pass.primary;
+            let Some(then) = past.last(&primary.resource.kind, &primary.key, *epoch) else {
                 continue;
             };
             if number(&pass.version) < then.revision {
                 let text = format!(
                     "{host}, which got the Lease at {epoch}, saw {} at {}, though it had come to {}",
-                    pass.primary.key, pass.version, then.revision
+                    primary.key, pass.version, then.revision
                 );
                 return Some(Failure::new("O5 take-over", text));
             }

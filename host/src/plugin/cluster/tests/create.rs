@@ -84,6 +84,7 @@ async fn a_creation_whose_answer_is_lost_is_read_by_the_name_that_the_host_made_
         (Fault::RefuseDone(503), true, false, true),
         // It is sent again, and there is an object with this name.
         (Fault::RefuseDone(429), true, false, true),
+        (Fault::RefuseDone(429), true, true, false),
         (Fault::LateAnswer(minute), true, false, true),
         (Fault::ResetDone, true, true, false),
         (Fault::Reset, false, false, false),
