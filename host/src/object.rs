@@ -11,6 +11,7 @@ pub(crate) mod owned;
 mod page;
 mod parts;
 mod reference;
+mod scanner;
 mod select;
 #[cfg(test)]
 mod tests;

@@ -9,10 +9,9 @@ mod tests;
 
 use std::borrow::Cow;
 
-use memchr::{memchr2, memchr3};
-
 use super::Fields;
 use super::fields::PathStep;
+use super::scanner::{Scanner, unquoted};
 
 /// What stands for a value that is absent.
 const ABSENT: &str = "null";
@@ -62,8 +61,7 @@ impl Selection {
     /// It would be longer.
     pub(crate) fn row(&self, text: &str, room: usize) -> Result<String, NoRoom> {
         let mut reader = Reader {
-            text,
-            at: 0,
+            scanner: Scanner::of(text),
             slots: vec![None; self.count],
             room,
         };
@@ -110,8 +108,7 @@ impl Node {
 
 /// Reads a text from its beginning to its end.
 struct Reader<'a> {
-    text: &'a str,
-    at: usize,
+    scanner: Scanner<'a>,
     slots: Vec<Slot<'a>>,
     /// How many bytes may still be written.
     room: usize,
@@ -120,14 +117,14 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Reads a value, and takes from it what `node` asks for.
     fn value(&mut self, node: &Node) -> Result<(), NoRoom> {
-        self.skip_space();
-        let from = self.at;
-        match self.peek() {
+        let next = self.scanner.peek();
+        let from = self.scanner.clone();
+        match next {
             Some(b'{') if !node.fields.is_empty() => self.object(node, false)?,
             Some(b'[') if node.each.is_some() => self.list(node)?,
-            _ => self.skip_value(),
+            _ => drop(self.scanner.value()),
         }
-        if let Some(text) = self.text.get(from..self.at) {
+        if let Some(text) = self.scanner.since(&from) {
             for index in &node.ends {
                 self.set(*index, Some(Cow::Borrowed(text)));
             }
@@ -138,44 +135,24 @@ impl<'a> Reader<'a> {
     /// Reads an object, or the `first` part of it, in which everything is that is asked for.
     fn object(&mut self, node: &Node, first: bool) -> Result<(), NoRoom> {
         let mut left = node.fields.len();
-        self.skip_space();
-        if !self.take(b'{') {
-            return Ok(());
-        }
-        loop {
-            self.skip_space();
-            let from = self.at;
-            if !self.take(b'"') {
+        let mut is_open = self.scanner.take(b'{');
+        while is_open {
+            let Some(quoted) = self.scanner.name() else {
                 break;
-            }
-            self.skip_text();
-            let name = self.text.get(from + 1..self.at.saturating_sub(1));
-            let name = name.unwrap_or_default();
-            self.skip_space();
-            self.take(b':');
-            let inner = if name.contains('\\') {
-                let quoted = self.text.get(from..self.at.saturating_sub(1));
-                let name = quoted.and_then(|quoted| serde_json::from_str::<String>(quoted).ok());
-                name.and_then(|name| node.field(&name))
-            } else {
-                node.field(name)
             };
-            match inner {
+            match node.field(&unquoted(quoted)) {
                 Some(inner) => {
                     self.value(inner)?;
                     left = left.saturating_sub(1);
                 }
-                None => self.skip_value(),
+                None => drop(self.scanner.value()),
             }
             if first && left == 0 {
                 return Ok(());
             }
-            self.skip_space();
-            if !self.take(b',') {
-                break;
-            }
+            is_open = self.scanner.take(b',');
         }
-        self.take(b'}');
+        self.scanner.take(b'}');
         Ok(())
     }
 
@@ -184,10 +161,9 @@ impl<'a> Reader<'a> {
         let Some(each) = &node.each else {
             return Ok(());
         };
-        self.take(b'[');
+        self.scanner.take(b'[');
         let mut lists = vec![String::from("["); each.within.len()];
-        self.skip_space();
-        while self.peek().is_some_and(|byte| byte != b']') {
+        while self.scanner.peek().is_some_and(|byte| byte != b']') {
             for index in &each.within {
                 self.set(*index, None);
             }
@@ -202,13 +178,11 @@ impl<'a> Reader<'a> {
                 }
                 list.push_str(value);
             }
-            self.skip_space();
-            if !self.take(b',') {
+            if !self.scanner.take(b',') {
                 break;
             }
-            self.skip_space();
         }
-        self.take(b']');
+        self.scanner.take(b']');
         for (mut list, index) in lists.into_iter().zip(&each.within) {
             list.push(']');
             self.set(*index, Some(Cow::Owned(list)));
@@ -221,80 +195,4 @@ impl<'a> Reader<'a> {
             *slot = value;
         }
     }
-
-    fn rest(&self) -> &'a [u8] {
-        self.text.as_bytes().get(self.at..).unwrap_or_default()
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.rest().first().copied()
-    }
-
-    fn take(&mut self, byte: u8) -> bool {
-        let is_there = self.peek() == Some(byte);
-        self.at += usize::from(is_there);
-        is_there
-    }
-
-    fn skip_space(&mut self) {
-        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
-            self.at += 1;
-        }
-    }
-
-    /// Passes over the rest of a text, after its first quote.
-    fn skip_text(&mut self) {
-        self.at += text_length(self.rest());
-    }
-
-    fn skip_value(&mut self) {
-        self.skip_space();
-        match self.peek() {
-            Some(b'"') => {
-                self.at += 1;
-                self.skip_text();
-            }
-            Some(b'{' | b'[') => self.at += container_length(self.rest()),
-            Some(_) | None => {
-                let rest = self.rest();
-                let is_end =
-                    |byte: &u8| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace();
-                let end = rest.iter().position(is_end);
-                self.at += end.unwrap_or(rest.len());
-            }
-        }
-    }
-}
-
-/// How many bytes a text takes after its first quote, with the last one.
-fn text_length(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(end) = memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
-        at += end + 1;
-        if bytes.get(at - 1) == Some(&b'"') {
-            return at;
-        }
-        // What follows a backslash ends nothing.
-        at += 1;
-    }
-    bytes.len()
-}
-
-/// How many bytes an object or a list takes. In JSON, it ends where as many are closed as are opened of its own kind.
-fn container_length(bytes: &[u8]) -> usize {
-    let (open, close) = match bytes.first() {
-        Some(b'{') => (b'{', b'}'),
-        _ => (b'[', b']'),
-    };
-    let (mut at, mut depth) = (0, 0_usize);
-    while let Some(next) = memchr3(b'"', open, close, bytes.get(at..).unwrap_or_default()) {
-        at += next + 1;
-        match bytes.get(at - 1) {
-            Some(b'"') => at += text_length(bytes.get(at..).unwrap_or_default()),
-            Some(byte) if *byte == open => depth += 1,
-            _ if depth <= 1 => return at,
-            _ => depth -= 1,
-        }
-    }
-    bytes.len()
 }
