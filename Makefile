@@ -48,7 +48,6 @@ demo: toolchain demo-built bundle ## Make a plugin, run it with windlass dev, br
 demo-cluster: toolchain go demo-built ## Show the life cycle of a Greeting on a real control plane, which is built from source
 	@target/debug/demo
 # `--workspace` with the programs that are needed: features are the whole workspace's, so no crate is built twice.
-# `demo` is among them everywhere: without it, cargo builds macros in another profile, and all that uses them again.
 demo-built: toolchain
 	cargo build --workspace --bin windlass --bin demo
 	cargo build -p greeter --profile guest --target wasm32-wasip2 --target-dir target/guests
@@ -68,25 +67,31 @@ cluster: cluster-built ## Run a small cluster whose controllers are plugins, unt
 
 .PHONY: up down
 up: toolchain go ## Start a real control plane, and print the path of its kubeconfig
-	@cargo build --quiet --workspace --bin demo --bin controlplane
+	@cargo build --quiet --workspace --bin controlplane
 	@target/debug/controlplane up
 down: toolchain ## Stop that control plane
-	@cargo build --quiet --workspace --bin demo --bin controlplane
+	@cargo build --quiet --workspace --bin controlplane
 	@target/debug/controlplane down
 
 .PHONY: apiserver-data
 apiserver-data: toolchain go ## Record the data of built-in kinds from a real API server, for the embedded one
-	@cargo build --quiet --workspace --bin demo --bin capture
+	@cargo build --quiet --workspace --bin capture
 	@target/debug/capture
 
-.PHONY: check fmt clippy docs deny audit typos prose manifests javascript released
-check: fmt clippy docs deny audit typos prose manifests javascript released ## Run all static checks
+# The checks in three groups: the quick ones first, so that a mistake is found before anything is compiled.
+.PHONY: check check-quick check-words check-code fmt layers clippy docs deny audit typos prose manifests javascript released
+check: check-quick check-words check-code ## Run all static checks
+check-quick: fmt layers
+check-words: typos prose deny javascript
+check-code: clippy docs audit manifests released
 fmt: toolchain
 	cargo fmt --all --check
+layers: toolchain ## Check that modules and crates import only what is below them
+	@cargo test --quiet -p windlass-layers
 clippy: toolchain
 	cargo clippy --workspace --all-targets --features windlass-contract/mutants -- -D warnings
-# As users build it: without the features that the tests turn on.
-	cargo check -p windlass -p windlass-host
+# As users build it: without the features that tests turn on. The other dependencies are those of the line above.
+	cargo check --workspace --exclude windlass-simulation --exclude windlass-instructions --bin windlass --bin windlass-host
 	cargo clippy $(addprefix -p ,windlass-sdk $(GUESTS)) --target wasm32-wasip2 --target-dir target/guests -- -D warnings
 # Components of each release still fit: wit/released.
 released: toolchain
@@ -96,7 +101,7 @@ docs: toolchain
 deny: toolchain $(TOOLS)/bin/cargo-deny-$(DENY)
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
 audit: toolchain ## Check that each advisory of wasmtime has a proof, and that no newer patch release exists
-	@cargo build --quiet --workspace --bin demo --bin audit
+	@cargo build --quiet --workspace --bin audit
 	@target/debug/audit
 typos: toolchain $(TOOLS)/bin/typos-$(TYPOS)
 	$(TOOLS)/bin/typos
@@ -106,7 +111,7 @@ prose: $(TOOLS)/bin/vale-$(VALE) ## Check the words of documents and comments, a
 
 # With any kubectl; without one, with the tests' own.
 manifests: toolchain
-	@command -v kubectl >/dev/null || cargo build --quiet --workspace --bin demo --bin controlplane
+	@command -v kubectl >/dev/null || cargo build --quiet --workspace --bin controlplane
 	@kubectl=$$(command -v kubectl || target/debug/controlplane kubectl-path); \
 	for folder in deploy/base deploy/components/* plugins/greeter; do $$kubectl kustomize $$folder >/dev/null; done
 
@@ -193,36 +198,22 @@ screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page 
 docker-registry:
 	@command -v docker-registry >/dev/null || $(call debian,docker-registry)
 
-# One build for all suites: `--workspace` everywhere, so that no crate is built with other features.
+# One build for all suites: `--workspace` everywhere, so that no crate is built with other features. `xtask/src/test/plan.rs` has
+# the suites, and where each of them runs.
 # MUTATIONS holds flags of `contract mutations`, such as --seed 7 --runs 500 Ingress.
-.PHONY: test-fast test test-embedded test-objects contract contract-crds contract-mutations mutants kube-rs-suite suites
-test-fast: toolchain $(NPM) ## Run the tests that need no Go
-	@cargo build --quiet --workspace --bin windlass --bin demo
-	@tests/summary --workspace --lib --test sandbox --test in_process --test controllers --test rbac --test port
-test: toolchain go demo-built chromium docker-registry $(NPM) ## Run all tests, on a real control plane and on the embedded API server
-	@NODE_SUITES=tests/page-js EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
-	  OBJECTS_SUITES="$(QUICK_OBJECTS)" FILES_ONLY=tests/e2e/files-only \
-	  tests/summary --workspace -- --test-threads 4
-# `windlass dev` and `cluster` bring their own server. Attacks, crashes, faults and bad registries hit the host, and the real
-# control plane has seen them.
-HOST_ONLY := artifacts attacks cluster crash dev poison trouble
-# The embedded server has no Pod Security admission, no controllers that make pods of Deployments, no flow control, and no type checker of policies.
-REAL_ONLY := a_pod_with_more_rights_than_restricted_allows_is_refused its_pods_are_admitted_and_its_budget_counts_them each_request_of_a_host_has_the_priority_of_its_kind the_type_checker_warns_of_nothing
-E2E := $(filter-out $(HOST_ONLY),$(basename $(notdir $(wildcard tests/e2e/tests/*.rs) $(patsubst %/,%,$(dir $(wildcard tests/e2e/tests/*/main.rs))))))
+.PHONY: guests test-fast test test-embedded test-objects contract contract-crds contract-mutations mutants kube-rs-suite suites
+# All components at once, on both processors; otherwise each test builds its own, one after the other.
+guests: toolchain
+	@cargo build --quiet $(addprefix -p ,$(GUESTS)) --profile guest --target wasm32-wasip2 --target-dir target/guests
+test-fast: toolchain ## Run the tests that need neither Go nor Node.js
+	@cargo build --quiet --workspace --bin windlass
+	@cargo xtask test fast
+test: toolchain go demo-built guests chromium docker-registry $(NPM) ## Run all tests, on a real control plane and on the embedded API server
+	@cargo xtask test
 test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded API server
-	@ONLY_EMBEDDED=1 EMBEDDED_SUITES="$(E2E)" EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" \
-	  tests/summary --workspace -- --test-threads 4
-# These suites put plugins into config folders. They run once more, and each document is a Plugin object then. Each test
-# has an embedded server of its own, since objects have no namespace and tests share names. The real server runs one
-# test after the other, so it gets only a few. FILES_ONLY names the tests that are left out, with reasons. `make test` runs
-# the quick ones through objects, and part `objects` of `make test-long` runs them all.
-QUICK_OBJECTS := finalizers grants kinds lifecycle observe pause sweeper tracked_reads why
-OBJECTS := crash crds every_kind finalizers grants kinds late_kind lifecycle neighbours observe pause poison reload sweeper takeover traces tracked_reads why
-OBJECTS_REAL := kinds sweeper
-THROUGH_OBJECTS := OBJECTS_SUITES="$(OBJECTS)" OBJECTS_REAL="$(OBJECTS_REAL)" FILES_ONLY=tests/e2e/files-only
+	@cargo xtask test embedded
 test-objects: toolchain go $(NPM) ## Run the end-to-end tests through Plugin objects
-	@ONLY_EMBEDDED=1 EMBEDDED_FLAGS="$(REAL_ONLY:%=--skip %)" $(THROUGH_OBJECTS) \
-	  tests/summary --workspace -- --test-threads 4
+	@cargo xtask test objects
 contract: toolchain go ## Compare the embedded API server with a real one, by the contract's scenarios
 	cargo test --workspace --test contract --test kubectl
 contract-crds: toolchain go ## Install 400 CRDs on a real API server and on the embedded one, and compare the times
@@ -232,7 +223,7 @@ contract-mutations: toolchain go ## Change one field of valid objects, and compa
 mutants: toolchain go ## Put one bug after the other into the embedded API server, and check that the contract finds each
 	cargo test -p windlass-contract --features mutants --test mutants
 kube-rs-suite: toolchain ## Run kube-rs's own integration tests on the embedded API server
-	@cargo build --quiet --workspace --bin demo --bin controlplane
+	@cargo build --quiet --workspace --bin controlplane
 	@tests/kube-rs-suite
 # Other projects' clients and controllers; `make suite-helm SERVER=embedded` runs one of them on one server.
 SUITES := controllers controller-runtime gateway-api helm kr8s python-client
@@ -249,14 +240,14 @@ KUBERNETES_SUITES := cronjob deployment job replicaset serviceaccount
 SIDE := plugin
 .PHONY: $(KUBERNETES_SUITES:%=kubernetes-suite-%)
 $(KUBERNETES_SUITES:%=kubernetes-suite-%): kubernetes-suite-%: toolchain go ## Run Kubernetes' own test/integration/NAME on the plugin NAME
-	@cargo build --quiet --workspace --bin demo --bin controlplane
+	@cargo build --quiet --workspace --bin controlplane
 	@cargo build --quiet --release -p windlass
 	@cargo build --quiet $(KUBERNETES_SUITES:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@tests/kubernetes-suites/run $* $(SIDE)
 .PHONY: kubernetes-cmd
 CMD_PLUGINS := cronjob deployment job replicaset
 kubernetes-cmd: toolchain go ## Run functions of Kubernetes' own test/cmd, which drive kubectl, on plugins
-	@cargo build --quiet --workspace --bin demo --bin controlplane
+	@cargo build --quiet --workspace --bin controlplane
 	@cargo build --quiet --release -p windlass
 	@cargo build --quiet $(CMD_PLUGINS:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@tests/kubernetes-suites/cmd $(SIDE)
@@ -264,7 +255,7 @@ kubernetes-cmd: toolchain go ## Run functions of Kubernetes' own test/cmd, which
 .PHONY: life
 STEPS := 300
 life: toolchain go bundle ## Do the same STEPS on two real API servers, one with Kubernetes' controllers and one with plugins
-	@cargo build --quiet --workspace --bin demo --bin life
+	@cargo build --quiet --workspace --bin life
 	@cargo build --quiet --release -p windlass
 	@target/debug/life --seed $(SEED) --steps $(STEPS) $(LIFE)
 # SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20), BUG (of host/src/bugs.rs), WORKLOADS=1 and TRACE=1 say what is run.
@@ -272,10 +263,10 @@ life: toolchain go bundle ## Do the same STEPS on two real API servers, one with
 SEED := 0
 RUNS := 1000
 simulate: toolchain ## Simulate hosts with faults, in one thread: RUNS seeds from SEED on
-	@cargo build --quiet --workspace --bin demo --bin simulate
+	@cargo build --quiet --workspace --bin simulate
 	@target/debug/simulate --seed $(SEED) --runs $(RUNS) $(if $(WORKLOADS),--workloads) $(if $(FAULTS),--faults $(FAULTS)) $(if $(BUG),--bug $(BUG)) $(if $(TRACE),--trace)
 judge-the-judge: toolchain ## Put one bug after the other into simulated hosts, and check that the simulation finds each
-	@cargo build --quiet --workspace --bin demo --bin simulate
+	@cargo build --quiet --workspace --bin simulate
 	@target/debug/simulate --bug all --runs 5000
 LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_the_lease
 
@@ -301,24 +292,24 @@ part-life:
 	@$(MAKE) --no-print-directory life SEED=3 STEPS=60 LIFE='--handover 8'
 part-mutants: mutants
 part-simulation: toolchain
-	@cargo build --quiet --workspace --bin demo --bin simulate
+	@cargo build --quiet --workspace --bin simulate
 	@target/debug/simulate --runs 10000
 	@target/debug/simulate --workloads --runs 3000
 	@target/debug/simulate --days 30
 part-judge: judge-the-judge
 part-objects: test-objects
 part-threads-1 part-threads-2 part-threads-8: part-threads-%: toolchain go demo-built chromium $(NPM)
-	@NODE_SUITES=tests/page-js tests/summary --workspace -- --test-threads $*
+	@cargo xtask test real --threads $*
 part-attacks: toolchain go $(NPM)
-	@WINDLASS_STRIKES=50 WINDLASS_SEED=7 cargo test --workspace --test trouble -- $(LEADERS)
-	@WINDLASS_STRIKES=2 WINDLASS_LEASE_SECONDS=15 cargo test --workspace --test trouble -- $(LEADERS)
-	@WINDLASS_ATTACK_ROUNDS=10 cargo test --workspace --test attacks -- --test-threads 2
-	@WINDLASS_BENCH_SECONDS=1 cargo test --workspace --test attacks -- --ignored --nocapture
+	@WINDLASS_STRIKES=50 WINDLASS_SEED=7 cargo test --workspace --test faults -- $(LEADERS)
+	@WINDLASS_STRIKES=2 WINDLASS_LEASE_SECONDS=15 cargo test --workspace --test faults -- $(LEADERS)
+	@WINDLASS_ATTACK_ROUNDS=10 cargo test --workspace --test faults -- attacks:: shares:: --test-threads 2
+	@WINDLASS_BENCH_SECONDS=1 cargo test --workspace --test faults -- attacks:: shares:: --ignored --nocapture
 	@WINDLASS_FUZZ_RUNS=1000 cargo test --workspace --lib -- whatever_it_is_given
 part-storms: toolchain go
-	@WINDLASS_STORM=1000 cargo test --workspace --test reload -- --nocapture swapped_through_its_object
-	@WINDLASS_REPLICA_PLUGINS=30 WINDLASS_REPLICA_STRIKES=80 cargo test --workspace --test trouble -- --nocapture of_three_replicas
-	@WINDLASS_KIND_ROUNDS=100 cargo test --workspace --test late_kind
+	@WINDLASS_STORM=1000 cargo test --workspace --test operators -- --nocapture swapped_through_its_object
+	@WINDLASS_REPLICA_PLUGINS=30 WINDLASS_REPLICA_STRIKES=80 cargo test --workspace --test faults -- --nocapture of_three_replicas
+	@WINDLASS_KIND_ROUNDS=100 cargo test --workspace --test plugins -- late_kind::
 	@$(MAKE) --no-print-directory demo-cluster
 part-image: image
 	@tests/image-check $(VERSION)
@@ -338,7 +329,7 @@ fuzz: toolchain ## Fuzz the embedded API server
 # The same plugin in each language, built from source by its own toolchain; in the last three by raw bindings.
 .PHONY: languages languages-built
 languages: languages-built ## Build a plugin in each of five languages, and run them in the sandbox
-	@cargo build --quiet --workspace --bin demo --bin languages
+	@cargo build --quiet --workspace --bin languages
 	@target/debug/languages $(LANGUAGES:%=target/guests/languages/%.wasm)
 languages-built: toolchain go $(NPM)
 	@mkdir -p target/guests/languages
@@ -394,7 +385,7 @@ bench-quick: toolchain go ## Compare this tree with BASE (a commit, or a program
 # As in a release, but for the minutes that it takes to link one.
 .PHONY: bench-neighbours
 bench-neighbours: toolchain go ## Measure nine healthy plugins, alone and beside each attack
-	@cargo test --quiet --profile measured --workspace --test attacks -- --ignored --nocapture
+	@cargo test --quiet --profile measured --workspace --test faults -- attacks:: --ignored --nocapture
 .PHONY: bench-report
 bench-report: ## Write docs/benchmarks.md and its charts from the last results of bench and bench-scale
 	@target/release/bench --report docs
@@ -403,7 +394,7 @@ bench-report: ## Write docs/benchmarks.md and its charts from the last results o
 measure: toolchain go $(NPM) ## Measure a release build: latency, memory, an author's loop, the status page, the embedded API server
 	cargo build --quiet --release -p windlass
 	cargo build --quiet --release -p windlass-controlplane --bin measure-apiserver
-	cargo build --quiet --workspace --bin demo --bin measure --bin windlass
+	cargo build --quiet --workspace --bin measure --bin windlass
 	@target/debug/measure
 	@target/release/measure-apiserver
 

@@ -13,9 +13,9 @@ use kube::api::PostParams;
 use serde_json::Value;
 use windlass_controlplane::{ControlPlane, Identity, eventually};
 
-use crate::built::{host_binary, workspace};
 use crate::server::Server;
 use crate::{DEADLINE, control_plane};
+use windlass_harness::{host_binary, workspace};
 
 /// The namespace and the service account that `deploy/base` and `windlass rbac` name by themselves.
 pub const HOME: &str = "windlass-system";

@@ -14,7 +14,7 @@ use serde_json::Value;
 use windlass_controlplane::eventually;
 
 use crate::DEADLINE;
-use crate::built::{host_binary, workspace};
+use windlass_harness::{host_binary, workspace};
 
 /// How long a session may take that builds a project from nothing, on a machine that has much to do.
 const BUILD: Duration = Duration::from_secs(600);

@@ -13,9 +13,9 @@ use serde_json::Value;
 use windlass_controlplane::eventually;
 
 use crate::DEADLINE;
-use crate::built::{host_binary, workspace};
 use crate::mirror::Mirror;
 use crate::origin::arguments;
+use windlass_harness::{host_binary, workspace};
 
 /// Runs any other command of the host's program on a cluster, and waits for its end.
 ///
@@ -39,7 +39,7 @@ pub fn windlass_alone(arguments: &[&str]) -> Result<Output> {
 }
 
 /// The host does not get the settings of the person who runs the tests.
-pub(crate) fn without_settings(command: &mut Command) {
+pub fn without_settings(command: &mut Command) {
     for name in [
         "KUBECONFIG",
         "RUST_LOG",

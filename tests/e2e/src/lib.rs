@@ -6,7 +6,6 @@
 
 mod account;
 mod ask;
-mod built;
 mod cluster;
 mod dev;
 mod epochs;
@@ -21,7 +20,6 @@ mod pod;
 mod scene;
 mod scrape;
 mod server;
-pub mod transcript;
 pub mod variant;
 mod wire;
 
@@ -29,11 +27,10 @@ use std::time::Duration;
 
 pub use account::{Account, HOME, documents, rbac};
 pub use ask::{ask, ask_as, ask_by};
-pub use built::{host_binary, workspace};
 pub use cluster::{Cluster, apply, control_plane};
 pub use dev::Dev;
 pub use epochs::{Epochs, group};
-pub use host::{Host, Line, windlass, windlass_alone};
+pub use host::{Host, Line, windlass, windlass_alone, without_settings};
 pub use memory::{MemoryLimit, MemoryUse};
 pub use objects::Objects;
 pub use plugins::{ALL, Acknowledge, Greeter, Plugins};
@@ -44,6 +41,7 @@ pub use server::TestServer;
 pub use windlass_controlplane::{
     Fault, FaultProxy, Identity, RequestHead, RequestRecord, Rule, eventually,
 };
+pub use windlass_harness::{host_binary, workspace};
 pub use wire::Wire;
 
 /// How long a condition may take to come about before a test gives up on it.

@@ -19,8 +19,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::built::{host_binary, workspace};
 use crate::{Host, control_plane};
+use windlass_harness::{host_binary, workspace};
 
 /// Where a pod finds its service account.
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use serde_json::{Value, json};
-use windlass_sandbox_tests::guests::guest;
+use windlass_harness::guest;
 
 use crate::Plugins;
 

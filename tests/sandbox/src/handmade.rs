@@ -5,7 +5,7 @@ use anyhow::Context;
 use wit_component::{ComponentEncoder, StringEncoding, dummy_module, embed_component_metadata};
 use wit_parser::{ManglingAndAbi, Resolve, WorldId};
 
-use crate::guests::workspace;
+use windlass_harness::workspace;
 
 /// Where the exports of the contract are found in a core module.
 pub const CONTROLLER: &str = "windlass:plugin/controller@0.2.0#";

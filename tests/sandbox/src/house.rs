@@ -22,7 +22,7 @@ use windlass_host::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
 use windlass_host::view::View;
 
 use crate::api_server::ApiServer;
-use crate::guests;
+use windlass_harness::guests;
 
 /// The memory of all guests together.
 pub const BUDGET: usize = 1 << 30;

@@ -8,11 +8,11 @@ use anyhow::Context;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use windlass_code_cache::CodeCache;
+use windlass_harness::{guests, workspace};
 use windlass_host::manifest::{self, Origin};
 use windlass_host::plugin::{Compiler, Description, Plugin, Sandboxes};
 use windlass_host::seams::{Clock, Rng, Seams, Spawn};
 use windlass_host::source::{Candidate, Wanted};
-use windlass_sandbox_tests::guests;
 
 use crate::which::Which;
 
@@ -129,7 +129,7 @@ impl Kit {
 
 impl Loaded {
     async fn new(which: Which, sandboxes: &Arc<Sandboxes>) -> anyhow::Result<Self> {
-        let folder = guests::workspace().join(which.folder());
+        let folder = workspace().join(which.folder());
         let read = |file: &str| {
             let path = folder.join(file);
             std::fs::read_to_string(&path).with_context(|| path.display().to_string())

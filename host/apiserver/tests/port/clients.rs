@@ -5,8 +5,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{
     DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
 };
-use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, ResourceExt};
+use kube_runtime::watcher::{self, Event, watcher};
 use serde_json::json;
 
 use crate::{Served, map, server, soon};

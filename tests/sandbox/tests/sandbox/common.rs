@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
+use windlass_harness::guest;
 use windlass_host::grants::Grants;
 use windlass_host::manifest::Limits;
 use windlass_host::plugin::{Action, CallError, Called, Failure};
 use windlass_sandbox_tests::writes::Write;
-use windlass_sandbox_tests::{ApiServer, House, Tenant, guest, logs};
+use windlass_sandbox_tests::{ApiServer, House, Tenant, logs};
 
 /// Enough for an honest call, little for an attack.
 pub(crate) const TIGHT: Limits = Limits {

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use tracing::Level;
+use windlass_harness::workspace;
 use windlass_host::grants::Grants;
 use windlass_host::manifest::Limits;
 use windlass_host::plugin::{Action, CallError, Called, Failure};
-use windlass_sandbox_tests::{House, Tenant, guests::workspace, logs};
+use windlass_sandbox_tests::{House, Tenant, logs};
 
 use crate::common::{AMPLE, api_server, grants, terminal, trapped, wasm};
 

@@ -1,6 +1,6 @@
 //! Components that use what the host refuses: proposals of WebAssembly, other strings, and too much of something.
 //!
-//! Nothing of them runs here: some of them would abort the process. `tests/e2e/tests/command_line.rs` and
+//! Nothing of them runs here: some of them would abort the process. `tests/e2e/tests/author/command_line.rs` and
 //! `bad_input.rs` have those.
 
 use serde_json::json;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use windlass_sandbox_tests::guests::workspace;
+use windlass_harness::workspace;
 use wit_component::semver_check;
 use wit_parser::{PackageId, Resolve, SourceMap};
 

@@ -1,0 +1,39 @@
+//! Builds the tests, runs their suites a few at a time, and reports what each suite and the slowest tests took.
+//!
+//! - A suite is one test binary, or one top-level module of an end-to-end program.
+//! - A suite waits most of the time, for processes that it started. So two run at a time.
+//! - The output of a suite is printed when the suite ends.
+//! - The run fails if a test failed, if a suite did not start, or if nothing ran.
+
+mod built;
+mod flags;
+mod job;
+mod libtest;
+mod plan;
+mod report;
+mod run;
+
+use std::time::Instant;
+
+use crate::Error;
+use flags::Flags;
+
+/// Runs the suites that `flags` select. `true` if all tests passed.
+///
+/// # Errors
+/// A flag is unknown, the tests do not build, or a list of tests names one that does not exist.
+pub(crate) fn run(flags: &[&str]) -> Result<bool, Error> {
+    let began = Instant::now();
+    let flags = Flags::parse(flags)?;
+    let binaries = built::build(&flags)?;
+    let built = began.elapsed();
+    let plan = plan::plan(&flags, &binaries)?;
+    if flags.list {
+        for name in plan.names() {
+            println!("{name}");
+        }
+        return Ok(true);
+    }
+    let finished = run::all(&plan.jobs, flags.at_once)?;
+    Ok(report::print(&plan, &finished, built, began.elapsed()))
+}

@@ -1,0 +1,453 @@
+//! Decides which jobs run, in which order. The tables here are the only place that knows suites and tests by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::built::{self, Binary};
+use super::flags::{Flags, Selection};
+use super::job::Job;
+use crate::{Error, workspace};
+
+/// The package whose programs have a suite in each of their modules.
+const END_TO_END: &str = "tests/e2e";
+
+/// The longest suites start first.
+const FIRST: [&str; 6] = [
+    SHARES,
+    "dev",
+    "simulation",
+    "attacks",
+    "trouble",
+    "contract",
+];
+
+/// The suite of [`ALONE`].
+const SHARES: &str = "shares";
+
+/// Tests that measure shares of the processor: nothing runs at the same time.
+const ALONE: [&str; 1] = ["eight_plugins_that_spin_leave_their_neighbours_their_share"];
+
+/// Suites that do not run on the embedded API server once more. `dev` and `cluster` bring their own server. Attacks,
+/// crashes, faults and bad registries hit the host, and the real control plane has seen them.
+const NOT_EMBEDDED: [&str; 8] = [
+    "artifacts",
+    "attacks",
+    "cluster",
+    "crash",
+    "dev",
+    "poison",
+    SHARES,
+    "trouble",
+];
+
+/// Tests of what the embedded API server lacks: Pod Security admission, controllers that make the pods of a
+/// DaemonSet or StatefulSet, flow control, and the type checker of policies.
+const REAL_ONLY: [&str; 4] = [
+    "a_pod_with_more_rights_than_restricted_allows_is_refused",
+    "its_pods_are_admitted_and_its_budget_counts_them",
+    "each_request_of_a_host_has_the_priority_of_its_kind",
+    "the_type_checker_warns_of_nothing",
+];
+
+/// Suites that put plugins into config folders. They run once more, and each document is a Plugin object then. Each test
+/// has an embedded server of its own, since objects have no namespace and tests share names.
+const OBJECTS: [&str; 17] = [
+    "crash",
+    "crds",
+    "every_kind",
+    "finalizers",
+    "grants",
+    "kinds",
+    "late_kind",
+    "lifecycle",
+    "neighbours",
+    "observe",
+    "pause",
+    "poison",
+    "reload",
+    "sweeper",
+    "takeover",
+    "tracked_reads",
+    "why",
+];
+
+/// Suites among [`OBJECTS`] that are quick, and run with everything.
+const QUICK_OBJECTS: [&str; 9] = [
+    "finalizers",
+    "grants",
+    "kinds",
+    "lifecycle",
+    "observe",
+    "pause",
+    "sweeper",
+    "tracked_reads",
+    "why",
+];
+
+/// Suites among [`OBJECTS`] that also run on the real control plane, one test after the other.
+const OBJECTS_REAL: [&str; 2] = ["kinds", "sweeper"];
+
+/// Modules of suites whose guests are built with Node.js: `--fast` leaves them out.
+const NODE: [(&str, &str); 1] = [("sandbox", "javascript::")];
+
+const EMBEDDED_SERVER: (&str, &str) = ("WINDLASS_TEST_SERVER", "embedded");
+const THROUGH_OBJECTS: (&str, &str) = ("WINDLASS_TEST_ORIGIN", "objects");
+
+/// What runs.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// The jobs, in the order in which they start.
+    pub(super) jobs: Vec<Job>,
+    /// The tests that do not run through Plugin objects, with the reason of each.
+    pub(super) files_only: Vec<(String, String)>,
+    /// The tests that may take more than 20 seconds, with the reason of each.
+    slow: Vec<(String, String)>,
+}
+
+impl Plan {
+    /// The reason for which a test may take more than 20 seconds.
+    pub(super) fn reason(&self, test: &str) -> Option<&str> {
+        let mut slow = self.slow.iter();
+        let (_, reason) = slow.find(|(name, _)| ends_with(test, name))?;
+        Some(reason)
+    }
+
+    /// The tests of all jobs, sorted: `suite test`.
+    pub(super) fn names(&self) -> BTreeSet<String> {
+        let of_job = |job: &Job| {
+            let suite = job.name.clone();
+            job.tests
+                .clone()
+                .into_iter()
+                .map(move |test| format!("{suite} {test}"))
+        };
+        self.jobs.iter().flat_map(of_job).collect()
+    }
+}
+
+/// A suite: a test binary, or a module of one.
+#[derive(Clone, Debug)]
+struct Suite {
+    name: String,
+    binary: Binary,
+    tests: Vec<String>,
+    is_end_to_end: bool,
+    is_whole_binary: bool,
+}
+
+/// Decides what runs.
+///
+/// # Errors
+/// A binary does not list its tests, or a table or list names a suite or test that does not exist.
+pub(super) fn plan(flags: &Flags, binaries: &[Binary]) -> Result<Plan, Error> {
+    let mut suites = Vec::new();
+    for binary in binaries {
+        suites.extend(of_binary(binary, built::tests(&binary.path)?));
+    }
+    let files_only = list("tests/e2e/files-only")?;
+    let slow = list("tests/slow")?;
+    if flags.selection != Selection::Fast {
+        check(&suites, &files_only, &slow)?;
+    }
+    let first = |suite: &Suite| {
+        let place = FIRST.iter().position(|name| *name == suite.name);
+        place.unwrap_or(FIRST.len())
+    };
+    suites.sort_by_key(first);
+    let mut jobs: Vec<Job> = Vec::new();
+    for suite in &suites {
+        jobs.extend(of_suite(suite, flags, &files_only));
+    }
+    if let Selection::All | Selection::Real = flags.selection {
+        jobs.push(documentation(flags));
+        jobs.extend(node()?);
+    }
+    let files_only = if jobs
+        .iter()
+        .any(|job| job.settings.contains(&THROUGH_OBJECTS))
+    {
+        files_only
+    } else {
+        Vec::new()
+    };
+    Ok(Plan {
+        jobs,
+        files_only,
+        slow,
+    })
+}
+
+/// The suites of a binary with these tests.
+fn of_binary(binary: &Binary, tests: Vec<String>) -> Vec<Suite> {
+    let is_program = binary.folder.ends_with(END_TO_END) && !binary.name.ends_with(" (unit)");
+    let suite = |name: &str, tests: Vec<String>| Suite {
+        name: name.to_owned(),
+        binary: binary.clone(),
+        tests,
+        is_end_to_end: is_program,
+        is_whole_binary: !is_program,
+    };
+    if !is_program {
+        return vec![suite(&binary.name, tests)];
+    }
+    let mut modules: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for test in tests {
+        let is_alone = ALONE.iter().any(|name| ends_with(&test, name));
+        let module = if is_alone {
+            Some(SHARES)
+        } else {
+            test.split("::").next()
+        };
+        let module = module.unwrap_or_default().to_owned();
+        modules.entry(module).or_default().push(test);
+    }
+    modules
+        .into_iter()
+        .map(|(module, tests)| suite(&module, tests))
+        .collect()
+}
+
+/// The jobs of a suite, one for each way in which it runs.
+fn of_suite(suite: &Suite, flags: &Flags, files_only: &[(String, String)]) -> Vec<Job> {
+    let is = |names: &[&str]| suite.is_end_to_end && names.contains(&suite.name.as_str());
+    let is_embedded = suite.is_end_to_end && !is(&NOT_EMBEDDED);
+    let on_real = |test: &str| REAL_ONLY.iter().any(|name| ends_with(test, name));
+    let of_files = |test: &str| files_only.iter().any(|(name, _)| ends_with(test, name));
+    let of_node = |test: &str| {
+        let mut modules = NODE.iter();
+        modules.any(|(name, module)| suite.name == *name && test.starts_with(module))
+    };
+    let mut jobs = Vec::new();
+    let mut add = |name: String,
+                   settings: &[(&'static str, &'static str)],
+                   threads,
+                   left_out: &dyn Fn(&str) -> bool| {
+        let mut tests = suite.tests.clone();
+        tests.retain(|test| !left_out(test));
+        if tests.is_empty() {
+            return;
+        }
+        let mut command = vec![suite.binary.path.display().to_string()];
+        command.push(format!("--test-threads={threads}"));
+        if !suite.is_whole_binary || tests.len() != suite.tests.len() {
+            command.push("--exact".to_owned());
+            command.extend(tests.iter().cloned());
+        }
+        jobs.push(Job {
+            name,
+            folder: suite.binary.folder.clone(),
+            command,
+            settings: settings.to_vec(),
+            tests,
+            threads,
+            alone: suite.name == SHARES,
+        });
+    };
+    let (name, threads) = (&suite.name, flags.threads);
+    match flags.selection {
+        Selection::All | Selection::Real => {
+            add(name.clone(), &[], threads, &|_| false);
+            if is_embedded && flags.selection == Selection::All {
+                add(
+                    format!("{name} (embedded)"),
+                    &[EMBEDDED_SERVER],
+                    threads,
+                    &on_real,
+                );
+            }
+        }
+        Selection::Fast => add(name.clone(), &[], threads, &of_node),
+        Selection::Embedded if is_embedded => {
+            add(
+                format!("{name} (embedded)"),
+                &[EMBEDDED_SERVER],
+                threads,
+                &on_real,
+            );
+        }
+        Selection::Embedded | Selection::Objects => {}
+    }
+    let through_objects = match flags.selection {
+        Selection::All => is(&QUICK_OBJECTS),
+        Selection::Objects => is(&OBJECTS),
+        Selection::Real | Selection::Fast | Selection::Embedded => false,
+    };
+    if through_objects {
+        let settings = [THROUGH_OBJECTS, EMBEDDED_SERVER];
+        add(format!("{name} (objects)"), &settings, threads, &|test| {
+            on_real(test) || of_files(test)
+        });
+    }
+    if flags.selection == Selection::Objects && is(&OBJECTS_REAL) {
+        add(
+            format!("{name} (objects, real)"),
+            &[THROUGH_OBJECTS],
+            1,
+            &of_files,
+        );
+    }
+    jobs
+}
+
+/// The examples in documentation.
+fn documentation(flags: &Flags) -> Job {
+    let words = ["cargo", "test", "--doc", "--workspace", "--"].map(str::to_owned);
+    let mut command = words.to_vec();
+    command.push(format!("--test-threads={}", flags.threads));
+    foreign("docs", workspace().to_owned(), command)
+}
+
+/// The tests in JavaScript, one suite for each package.
+fn node() -> Result<Vec<Job>, Error> {
+    let mut packages = vec!["guest-sdk/js".to_owned(), "tests/page-js".to_owned()];
+    for entry in std::fs::read_dir(workspace().join("plugins"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with("-js") {
+            packages.push(format!("plugins/{name}"));
+        }
+    }
+    packages.sort();
+    let command = ["node", "--test", "--test-reporter=spec", "test/"].map(str::to_owned);
+    let job = |package: String| {
+        let folder = workspace().join(&package);
+        foreign(&format!("{package} (node)"), folder, command.to_vec())
+    };
+    Ok(packages.into_iter().map(job).collect())
+}
+
+fn foreign(name: &str, folder: PathBuf, command: Vec<String>) -> Job {
+    Job {
+        name: name.to_owned(),
+        folder,
+        command,
+        settings: Vec::new(),
+        tests: Vec::new(),
+        threads: 1,
+        alone: false,
+    }
+}
+
+/// Whether this is the path of a test that a list names by its last words.
+fn ends_with(test: &str, name: &str) -> bool {
+    let before = test.strip_suffix(name);
+    before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
+}
+
+/// A list of tests: one a line, and the reason after the name.
+fn list(file: &str) -> Result<Vec<(String, String)>, Error> {
+    let text = std::fs::read_to_string(workspace().join(file))
+        .map_err(|error| format!("{file}: {error}"))?;
+    let lines = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let pair = |line: &str| {
+        let (name, reason) = line
+            .split_once(' ')
+            .ok_or_else(|| format!("{file}: {line} has no reason"))?;
+        Ok((name.to_owned(), reason.to_owned()))
+    };
+    lines.map(pair).collect()
+}
+
+/// Checks that everything that is named exists.
+fn check(
+    suites: &[Suite],
+    files_only: &[(String, String)],
+    slow: &[(String, String)],
+) -> Result<(), Error> {
+    let tables = [
+        &FIRST[..],
+        &NOT_EMBEDDED,
+        &OBJECTS,
+        &QUICK_OBJECTS,
+        &OBJECTS_REAL,
+    ];
+    for name in tables.concat() {
+        if !suites.iter().any(|suite| suite.name == name) {
+            return Err(format!("there is no suite {name}").into());
+        }
+    }
+    let lists = files_only.iter().chain(slow).map(|(name, _)| name.as_str());
+    for name in REAL_ONLY.into_iter().chain(ALONE).chain(lists) {
+        let mut tests = suites.iter().flat_map(|suite| &suite.tests);
+        if !tests.any(|test| ends_with(test, name)) {
+            return Err(format!("there is no test {name}").into());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALONE, SHARES, ends_with, of_binary, of_suite};
+    use crate::test::built::Binary;
+    use crate::test::flags::Flags;
+
+    fn jobs(
+        program: &str,
+        tests: &[&str],
+        flags: &[&str],
+        files_only: &[&str],
+    ) -> Vec<(String, Vec<String>, bool)> {
+        let binary = Binary {
+            name: program.to_owned(),
+            folder: "/w/tests/e2e".into(),
+            path: "/t/program-1".into(),
+        };
+        let flags = Flags::parse(flags).unwrap();
+        let files_only: Vec<_> = files_only
+            .iter()
+            .map(|name| ((*name).to_owned(), String::new()))
+            .collect();
+        let tests = tests.iter().map(|test| (*test).to_owned()).collect();
+        let suites = of_binary(&binary, tests);
+        let jobs = suites
+            .iter()
+            .flat_map(|suite| of_suite(suite, &flags, &files_only));
+        jobs.map(|job| (job.name, job.tests, job.alone)).collect()
+    }
+
+    fn job(name: &str, tests: &[&str], alone: bool) -> (String, Vec<String>, bool) {
+        (
+            name.to_owned(),
+            tests.iter().map(|test| (*test).to_owned()).collect(),
+            alone,
+        )
+    }
+
+    #[test]
+    fn each_module_of_a_program_is_a_suite_that_runs_on_both_servers_and_through_objects() {
+        let tests = ["kinds::a", "traces::b", "why::c::d"];
+        let want = [
+            job("kinds", &["kinds::a"], false),
+            job("kinds (embedded)", &["kinds::a"], false),
+            job("traces", &["traces::b"], false),
+            job("traces (embedded)", &["traces::b"], false),
+            job("why", &["why::c::d"], false),
+            job("why (embedded)", &["why::c::d"], false),
+        ];
+        assert_eq!(jobs("plugins", &tests, &["all"], &["a", "d"]), want);
+        let want = [
+            job("kinds (objects)", &["kinds::a"], false),
+            job("kinds (objects, real)", &["kinds::a"], false),
+        ];
+        assert_eq!(jobs("plugins", &tests, &["objects"], &["d"]), want);
+    }
+
+    #[test]
+    fn what_measures_shares_runs_alone_and_on_the_real_server() {
+        let alone = format!("attacks::cpu::{}", ALONE[0]);
+        let tests = ["attacks::cpu::x", &alone];
+        let want = [
+            job("attacks", &["attacks::cpu::x"], false),
+            job(SHARES, &[&alone], true),
+        ];
+        assert_eq!(jobs("faults", &tests, &["all"], &[]), want);
+    }
+
+    #[test]
+    fn a_list_names_a_test_by_its_last_words() {
+        assert!(ends_with("a::b::c", "c") && ends_with("a::b::c", "b::c") && ends_with("c", "c"));
+        assert!(!ends_with("a::xc", "c"));
+    }
+}
