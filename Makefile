@@ -61,7 +61,7 @@ bundle: toolchain
 	@for name in $(BUNDLE); do cp plugins/$$name/plugin.yaml target/bundle/$$name.yaml && \
 	cp target/guests/wasm32-wasip2/guest/$${name//-/_}.wasm target/bundle/$$name.wasm; done
 cluster-built: bundle
-	cargo build --release -p windlass --features bundle
+	cargo build --release -p windlass --features bundle,jemalloc
 cluster: cluster-built ## Run a small cluster whose controllers are plugins, until Ctrl+C
 	@target/release/windlass cluster --nodes 3
 
@@ -79,11 +79,11 @@ apiserver-data: toolchain go ## Record the data of built-in kinds from a real AP
 	@target/debug/capture
 
 # The checks in three groups: the quick ones first, so that a mistake is found before anything is compiled.
-.PHONY: check check-quick check-words check-code fmt layers clippy docs deny audit typos prose manifests javascript released
+.PHONY: check check-quick check-words check-code fmt layers clippy clippy-guests docs deny audit typos prose manifests javascript released
 check: check-quick check-words check-code ## Run all static checks
 check-quick: fmt layers
 check-words: typos prose deny javascript
-check-code: clippy docs audit manifests released
+check-code: clippy clippy-guests docs audit manifests released
 fmt: toolchain
 	cargo fmt --all --check
 layers: toolchain ## Check that modules and crates import only what is below them
@@ -91,7 +91,8 @@ layers: toolchain ## Check that modules and crates import only what is below the
 clippy: toolchain
 	cargo clippy --workspace --all-targets --features windlass-contract/mutants -- -D warnings
 # As users build it: without the features that tests turn on. The other dependencies are those of the line above.
-	cargo check --workspace --exclude windlass-simulation --exclude windlass-instructions --bin windlass --bin windlass-host
+	cargo check -p windlass -p windlass-host
+clippy-guests: toolchain
 	cargo clippy $(addprefix -p ,windlass-sdk $(GUESTS)) --target wasm32-wasip2 --target-dir target/guests -- -D warnings
 # Components of each release still fit: wit/released.
 released: toolchain
@@ -161,7 +162,7 @@ static: toolchain ## Build the host as one static binary, and check that it star
 	for crates in "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src/*; do folders="$$folders $$crates=/crates"; done; \
 	CC_$(MUSL)=musl-gcc CFLAGS_$(MUSL)="$$(printf -- '-ffile-prefix-map=%s ' $$folders)" \
 	  CARGO_TARGET_$(shell echo $(MUSL) | tr a-z A-Z)_RUSTFLAGS="$$(printf -- '--remap-path-prefix=%s ' $$folders)" \
-	  cargo build --release --locked --target $(STATIC) -p windlass-host
+	  cargo build --release --locked --target $(STATIC) -p windlass-host --features jemalloc
 	@! grep --quiet --fixed-strings "$${CARGO_HOME:-$$HOME/.cargo}" target/$(STATIC)/release/windlass-host || { echo "the binary names a folder of this machine" >&2; exit 1; }
 	@rm -rf target/image && mkdir -p target/image
 	@strip -o target/image/windlass target/$(STATIC)/release/windlass-host
@@ -201,15 +202,17 @@ docker-registry:
 # One build for all suites: `--workspace` everywhere, so that no crate is built with other features. `xtask/src/test/plan.rs` has
 # the suites, and where each of them runs.
 # MUTATIONS holds flags of `contract mutations`, such as --seed 7 --runs 500 Ingress.
-.PHONY: guests test-fast test test-embedded test-objects contract contract-crds contract-mutations mutants kube-rs-suite suites
+.PHONY: guests programs test-fast test test-embedded test-objects contract contract-crds contract-mutations mutants kube-rs-suite suites
 # All components at once, on both processors; otherwise each test builds its own, one after the other.
 guests: toolchain
 	@cargo build --quiet $(addprefix -p ,$(GUESTS)) --profile guest --target wasm32-wasip2 --target-dir target/guests
-test-fast: toolchain ## Run the tests that need neither Go nor Node.js
-	@cargo build --quiet --workspace --bin windlass
-	@cargo xtask test fast
-test: toolchain go demo-built guests chromium docker-registry $(NPM) ## Run all tests, on a real control plane and on the embedded API server
-	@cargo xtask test
+# What tests run is built before them, so that they do not ask cargo each time.
+programs: toolchain guests
+	@cargo build --quiet --workspace --bin windlass --bin windlass-jemalloc
+test-fast: toolchain programs ## Run the tests that need neither Go nor Node.js
+	@WINDLASS_TEST_BUILT=1 cargo xtask test fast
+test: toolchain go programs chromium docker-registry $(NPM) ## Run all tests, on a real control plane and on the embedded API server
+	@WINDLASS_TEST_BUILT=1 cargo xtask test
 test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded API server
 	@cargo xtask test embedded
 test-objects: toolchain go $(NPM) ## Run the end-to-end tests through Plugin objects
@@ -241,14 +244,14 @@ SIDE := plugin
 .PHONY: $(KUBERNETES_SUITES:%=kubernetes-suite-%)
 $(KUBERNETES_SUITES:%=kubernetes-suite-%): kubernetes-suite-%: toolchain go ## Run Kubernetes' own test/integration/NAME on the plugin NAME
 	@cargo build --quiet --workspace --bin controlplane
-	@cargo build --quiet --release -p windlass
+	@cargo build --quiet --release -p windlass --features jemalloc
 	@cargo build --quiet $(KUBERNETES_SUITES:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@tests/kubernetes-suites/run $* $(SIDE)
 .PHONY: kubernetes-cmd
 CMD_PLUGINS := cronjob deployment job replicaset
 kubernetes-cmd: toolchain go ## Run functions of Kubernetes' own test/cmd, which drive kubectl, on plugins
 	@cargo build --quiet --workspace --bin controlplane
-	@cargo build --quiet --release -p windlass
+	@cargo build --quiet --release -p windlass --features jemalloc
 	@cargo build --quiet $(CMD_PLUGINS:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@tests/kubernetes-suites/cmd $(SIDE)
 # The same steps on two clusters, one with the original controllers; LIFE has more flags: `--swap`, or `--handover 10`.
@@ -256,7 +259,7 @@ kubernetes-cmd: toolchain go ## Run functions of Kubernetes' own test/cmd, which
 STEPS := 300
 life: toolchain go bundle ## Do the same STEPS on two real API servers, one with Kubernetes' controllers and one with plugins
 	@cargo build --quiet --workspace --bin life
-	@cargo build --quiet --release -p windlass
+	@cargo build --quiet --release -p windlass --features jemalloc
 	@target/debug/life --seed $(SEED) --steps $(STEPS) $(LIFE)
 # SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20), BUG (of host/src/bugs.rs), WORKLOADS=1 and TRACE=1 say what is run.
 .PHONY: simulate judge-the-judge
@@ -349,13 +352,13 @@ bench-scale: bench-built ## Measure how Windlass grows with objects, plugins and
 # Kubernetes' own controllers next to the plugins. SIZE has flags for a smaller run: `--nodes 20 --deployments 2 --replicas 100`.
 .PHONY: bench-workloads
 bench-workloads: toolchain go bundle ## Compare the plugins deployment and replicaset with kube-controller-manager: 500 nodes and 10,000 pods
-	cargo build --quiet --release -p windlass
+	cargo build --quiet --release -p windlass --features jemalloc
 	cargo build --quiet --release -p windlass-bench
 	@mkdir -p target/bench
 	@target/release/bench workloads cluster --rounds 1 --output target/bench/workloads.json $(SIZE)
 BENCHED := bench-family bench-greeter bench-station hostile
 bench-built: toolchain go measured languages-built
-	cargo build --quiet --release -p windlass
+	cargo build --quiet --release -p windlass --features jemalloc
 	cargo build --quiet --release -p windlass-bench
 	cargo build --quiet $(BENCHED:%=-p %) --profile guest --target wasm32-wasip2 --target-dir target/guests
 	@mkdir -p target/bench
@@ -392,7 +395,7 @@ bench-report: ## Write docs/benchmarks.md and its charts from the last results o
 
 .PHONY: measure
 measure: toolchain go $(NPM) ## Measure a release build: latency, memory, an author's loop, the status page, the embedded API server
-	cargo build --quiet --release -p windlass
+	cargo build --quiet --release -p windlass --features jemalloc
 	cargo build --quiet --release -p windlass-controlplane --bin measure-apiserver
 	cargo build --quiet --workspace --bin measure --bin windlass
 	@target/debug/measure

@@ -16,6 +16,7 @@ cargo xtask test [SELECTION] [FLAGS]   Builds the tests and runs their suites
     fast         only suites that need neither Go nor Node.js
     embedded     only the end-to-end suites, on the embedded API server
     objects      only the end-to-end suites that can run through Plugin objects
+    --suite NAME only this suite; can be repeated
     --threads N  tests at a time in each suite (4)
     --at-once N  suites at a time (2)
     --list       prints the names of all tests instead

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use parking_lot::Mutex;
 
-use crate::{javascript, workspace};
+use crate::{is_built, javascript, workspace};
 
 /// What was built so far.
 static BUILT: Mutex<Option<HashMap<String, PathBuf>>> = Mutex::new(None);
@@ -39,6 +39,11 @@ pub fn guest(package: &str) -> anyhow::Result<PathBuf> {
 fn build(package: &str) -> anyhow::Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let target = target();
+    let file = format!("{}.wasm", package.replace('-', "_"));
+    let path = target.join("wasm32-wasip2/guest").join(file);
+    if is_built() && path.is_file() {
+        return Ok(path);
+    }
     let output = Command::new(&cargo)
         .current_dir(workspace())
         .args(["build", "--profile", "guest", "--target", "wasm32-wasip2"])
@@ -57,8 +62,6 @@ fn build(package: &str) -> anyhow::Result<PathBuf> {
         eprintln!("{}", String::from_utf8_lossy(&output.stderr));
         bail!("guest {package} does not build ({})", output.status);
     }
-    let file = format!("{}.wasm", package.replace('-', "_"));
-    let path = target.join("wasm32-wasip2/guest").join(file);
     if !path.is_file() {
         bail!("{} was not built: is {package} a cdylib?", path.display());
     }

@@ -6,14 +6,28 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace;
+use crate::{is_built, workspace};
 
-/// The host's program, built once for each test binary.
+/// The program `windlass`, built once for each test binary.
 ///
 /// # Errors
 /// It does not build.
 pub fn host_binary() -> Result<PathBuf> {
     static BUILT: OnceLock<bool> = OnceLock::new();
+    program("windlass", &BUILT)
+}
+
+/// `windlass` with the allocator of a release, for tests of memory; built once for each test binary.
+///
+/// # Errors
+/// It does not build.
+pub fn jemalloc_host_binary() -> Result<PathBuf> {
+    static BUILT: OnceLock<bool> = OnceLock::new();
+    program("windlass-jemalloc", &BUILT)
+}
+
+/// A program of the workspace in the folder of this test binary.
+fn program(name: &str, built: &OnceLock<bool>) -> Result<PathBuf> {
     // Programs lie in `<target>/<profile>`, test binaries one below.
     let own = std::env::current_exe()?;
     let mut above = own
@@ -23,27 +37,36 @@ pub fn host_binary() -> Result<PathBuf> {
     let folder = above
         .next()
         .context("a test binary lies in a target folder")?;
-    let built = BUILT.get_or_init(|| {
-        let profile = match folder.file_name().and_then(|name| name.to_str()) {
-            None | Some("debug") => "dev",
-            Some(name) => name,
-        };
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        // Tests are built with the features of the whole workspace, and so is the host: nothing is built twice.
-        cargo.args(["build", "--quiet", "--workspace", "--bin", "windlass"]);
-        cargo.args(["--profile", profile]);
-        cargo.current_dir(workspace());
-        // What cargo says to a test about its package would make crates that look at it build again.
-        for (name, _) in std::env::vars_os() {
-            let name = name.to_string_lossy();
-            if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-                cargo.env_remove(&*name);
-            }
-        }
-        cargo.status().is_ok_and(|status| status.success())
-    });
-    if !built {
-        bail!("the host does not build: see above");
+    let path = folder.join(name);
+    if is_built() && path.is_file() {
+        return Ok(path);
     }
-    Ok(folder.join("windlass"))
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        None | Some("debug") => "dev",
+        Some(name) => name,
+    };
+    if !built.get_or_init(|| build(name, profile)) {
+        bail!("{name} does not build: see above");
+    }
+    Ok(path)
+}
+
+/// Builds a program of the workspace. `false` if that fails; the compiler has said why.
+fn build(name: &str, profile: &str) -> bool {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // Tests are built with the features of the whole workspace, and so is the host: nothing is built twice.
+    cargo.args(["build", "--quiet", "--workspace", "--bin", name]);
+    cargo.args(["--profile", profile]);
+    if profile != "dev" {
+        cargo.args(["--features", "windlass/jemalloc"]);
+    }
+    cargo.current_dir(workspace());
+    // Cargo sets variables about a test's package. Crates that read them would be built again.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&*name);
+        }
+    }
+    cargo.status().is_ok_and(|status| status.success())
 }

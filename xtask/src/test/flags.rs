@@ -22,6 +22,8 @@ pub(super) enum Selection {
 pub(super) struct Flags {
     /// Which suites run.
     pub(super) selection: Selection,
+    /// The suites that run; all if none is named.
+    pub(super) suites: Vec<String>,
     /// Prints the names of all tests instead of running them.
     pub(super) list: bool,
     /// Tests at a time in each suite.
@@ -38,31 +40,38 @@ impl Flags {
     pub(super) fn parse(words: &[&str]) -> Result<Self, Error> {
         let mut flags = Self {
             selection: Selection::All,
+            suites: Vec::new(),
             list: false,
             threads: 4,
             at_once: 2,
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            let mut number = || -> Result<usize, Error> {
-                let value = words.next().and_then(|value| value.parse().ok());
-                let value = value.filter(|value| *value > 0);
-                value.ok_or_else(|| format!("{word} needs a number above 0").into())
-            };
             match *word {
                 "all" => flags.selection = Selection::All,
                 "real" => flags.selection = Selection::Real,
                 "fast" => flags.selection = Selection::Fast,
                 "embedded" => flags.selection = Selection::Embedded,
                 "objects" => flags.selection = Selection::Objects,
+                "--suite" => match words.next() {
+                    Some(name) => flags.suites.push((*name).to_owned()),
+                    None => return Err("--suite needs the name of a suite".into()),
+                },
                 "--list" => flags.list = true,
-                "--threads" => flags.threads = number()?,
-                "--at-once" => flags.at_once = number()?,
+                "--threads" => flags.threads = number(word, words.next())?,
+                "--at-once" => flags.at_once = number(word, words.next())?,
                 _ => return Err(format!("unknown word {word}; see cargo xtask help").into()),
             }
         }
         Ok(flags)
     }
+}
+
+/// The number after this flag.
+fn number(flag: &str, value: Option<&&str>) -> Result<usize, Error> {
+    let number = value.and_then(|value| value.parse().ok());
+    let number = number.filter(|number| *number > 0);
+    number.ok_or_else(|| format!("{flag} needs a number above 0").into())
 }
 
 #[cfg(test)]
@@ -71,15 +80,22 @@ mod tests {
 
     #[test]
     fn flags_are_read_and_unknown_ones_are_refused() {
-        let flags = Flags::parse(&["embedded", "--threads", "8"]).unwrap();
+        let flags = ["embedded", "--threads", "8", "--suite", "why"];
+        let flags = Flags::parse(&flags).unwrap();
         let want = Flags {
             selection: Selection::Embedded,
+            suites: vec!["why".to_owned()],
             list: false,
             threads: 8,
             at_once: 2,
         };
         assert_eq!(flags, want);
-        for bad in [&["--threads"][..], &["--threads", "0"], &["fats"]] {
+        for bad in [
+            &["--threads"][..],
+            &["--threads", "0"],
+            &["fats"],
+            &["--suite"],
+        ] {
             assert!(Flags::parse(bad).is_err(), "{bad:?}");
         }
     }

@@ -149,6 +149,16 @@ pub(super) fn plan(flags: &Flags, binaries: &[Binary]) -> Result<Plan, Error> {
     if flags.selection != Selection::Fast {
         check(&suites, &files_only, &slow)?;
     }
+    if !flags.suites.is_empty() {
+        if let Some(name) = flags
+            .suites
+            .iter()
+            .find(|name| suites.iter().all(|suite| suite.name != **name))
+        {
+            return Err(format!("there is no suite {name}").into());
+        }
+        suites.retain(|suite| flags.suites.contains(&suite.name));
+    }
     let first = |suite: &Suite| {
         let place = FIRST.iter().position(|name| *name == suite.name);
         place.unwrap_or(FIRST.len())
@@ -158,7 +168,8 @@ pub(super) fn plan(flags: &Flags, binaries: &[Binary]) -> Result<Plan, Error> {
     for suite in &suites {
         jobs.extend(of_suite(suite, flags, &files_only));
     }
-    if let Selection::All | Selection::Real = flags.selection {
+    let is_whole = flags.suites.is_empty();
+    if is_whole && matches!(flags.selection, Selection::All | Selection::Real) {
         jobs.push(documentation(flags));
         jobs.extend(node()?);
     }

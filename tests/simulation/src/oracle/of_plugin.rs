@@ -25,7 +25,7 @@ pub(super) fn look(run: &mut Evidence, number: usize, judge: impl FnOnce(&Eviden
     judge(run);
     run.history = history;
     exchange(run, other);
-    debug_assert_eq!(run.which, main);
+    assert_eq!(run.which, main);
 }
 
 /// Puts another plugin in the place of the one that the run is about.

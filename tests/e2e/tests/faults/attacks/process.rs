@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
-use windlass_e2e::{Host, MemoryLimit, host_binary, workspace};
+use windlass_e2e::{Host, MemoryLimit, workspace};
+use windlass_harness::jemalloc_host_binary;
 
 /// Where the host serves what it counts, how it is, and what it does.
 const PORTS: [&str; 3] = [
@@ -35,7 +36,7 @@ impl Start<'_> {
             .map(|to| format!("--record-failures={}", to.display()));
         let flags: Vec<&str> = PORTS.into_iter().chain(recordings.as_deref()).collect();
         let (config, kubeconfig) = (self.config, self.kubeconfig);
-        let binary = host_binary()?;
+        let binary = jemalloc_host_binary()?;
         let mut command = Host::command(&binary, &code, config, kubeconfig, self.namespace, &flags);
         if self.descriptors > 0 {
             let mut limited = Command::new("sh");
