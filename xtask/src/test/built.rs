@@ -18,14 +18,7 @@ pub(super) struct Binary {
 }
 
 /// The suites of `fast`: unit tests, and these test targets.
-const FAST: [&str; 6] = [
-    "sandbox",
-    "in_process",
-    "controllers",
-    "rbac",
-    "port",
-    "simulation",
-];
+const FAST: [&str; 5] = ["sandbox", "in_process", "controllers", "rbac", "port"];
 
 /// Builds the test binaries that `flags` select, sorted by name.
 ///

@@ -57,10 +57,10 @@ const BUGS: [Bug; 18] = [
     bug(
         "status-first",
         GARDEN,
-        (108, 300),
+        (52, 300),
         "ada-sign\n- present\n+ absent",
     ),
-    bug("creates-blindly", GARDEN, (12, 100), "ada-key-* (2)"),
+    bug("creates-blindly", GARDEN, (26, 100), "ada-key-* (2)"),
     bug(
         "finalizes-by-status",
         GARDEN,
