@@ -70,13 +70,13 @@ const BUGS: [Bug; 18] = [
     bug(
         "marks-before-it-deletes",
         GARDEN,
-        (171, 300),
+        (30, 300),
         "configmaps default/ledger-",
     ),
     bug("takes-over", GARDEN, (24, 60), FOREIGN),
     bug("deletes-by-name", GARDEN, (9, 100), FOREIGN),
     bug("counts-afterwards", GARDEN, (168, 300), "ada-level-*"),
-    bug("requeues-once", GARDEN, (168, 300), ".status.open"),
+    bug("requeues-once", GARDEN, (254, 300), ".status.open"),
     bug("takes-the-first-for-all", HIVE, (120, 150), "ada-wax-inner"),
     bug(
         "compares-with-what-it-wrote",
@@ -93,7 +93,7 @@ const BUGS: [Bug; 18] = [
     ),
     bug("gives-up", HIVE, (40, 100), "a change was missed"),
     bug("orders-at-random", MEADOW, (12, 12), AT_REST),
-    bug("keeps-the-lock", VISIT, (56, 100), "ada-ticket"),
+    bug("keeps-the-lock", VISIT, (69, 100), "ada-ticket"),
     bug(
         "posts-again",
         VISIT,
@@ -106,7 +106,7 @@ const BUGS: [Bug; 18] = [
         (17, 100),
         "visits.example.com/visits/* (1)",
     ),
-    bug("waits-to-see-it-go", TABLE, (359, 400), "ada-seat-"),
+    bug("waits-to-see-it-go", TABLE, (206, 400), "ada-seat-"),
 ];
 
 /// What the report says of who touches what a user has made.
