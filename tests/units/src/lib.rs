@@ -14,7 +14,7 @@ mod tests {
 
     use crate::graph::Graph;
 
-    /// What compiles everything for the tests, and what checks everything. All other commands use what these compile.
+    /// These two commands compile everything for the tests, and check everything. All other commands use their units.
     const TESTS: &str = "cargo test --no-run --workspace";
     const CHECKS: &str =
         "cargo clippy --workspace --all-targets --features windlass-contract/mutants";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// A suite as it is run: a command, and the tests that it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Job {
-    /// What the report calls it.
+    /// The suite's name in the report.
     pub(super) name: String,
     /// The folder in which it runs.
     pub(super) folder: PathBuf,

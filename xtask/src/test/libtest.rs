@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-/// What a suite printed, read line by line.
+/// The results of a suite, read line by line from its output.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     /// Tests that passed.

@@ -93,7 +93,7 @@ const NODE: [(&str, &str); 1] = [("sandbox", "javascript::")];
 const EMBEDDED_SERVER: (&str, &str) = ("WINDLASS_TEST_SERVER", "embedded");
 const THROUGH_OBJECTS: (&str, &str) = ("WINDLASS_TEST_ORIGIN", "objects");
 
-/// What runs.
+/// The jobs of one call of `cargo xtask test`, and the reasons for the report.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// The jobs, in the order in which they start.
@@ -135,7 +135,7 @@ struct Suite {
     is_whole_binary: bool,
 }
 
-/// Decides what runs.
+/// Decides which jobs run.
 ///
 /// # Errors
 /// A binary does not list its tests, or a table or list names a suite or test that does not exist.

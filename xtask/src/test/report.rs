@@ -6,7 +6,7 @@ use super::plan::Plan;
 use super::run::Finished;
 use crate::workspace;
 
-/// So many of the slowest tests are printed.
+/// The number of slowest tests that the report has at least.
 const SLOWEST: usize = 10;
 /// A test that takes longer has a reason in `tests/slow`.
 const SLOW: Duration = Duration::from_secs(20);

@@ -21,7 +21,7 @@ pub(super) struct Finished {
     pub(super) name: String,
     /// How long the job took.
     pub(super) took: Duration,
-    /// What its tests did.
+    /// The results of the job's tests.
     pub(super) results: Results,
     output: Vec<u8>,
 }
@@ -92,7 +92,7 @@ fn run(job: Job, sender: &Sender<Finished>) {
     drop(sender.send(finished));
 }
 
-/// What a job has printed so far.
+/// The output of a job so far, and the results read from it.
 #[derive(Default)]
 struct Printed {
     results: Results,
@@ -103,7 +103,7 @@ fn lock(printed: &Mutex<Printed>) -> MutexGuard<'_, Printed> {
     printed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs the command of a job, and keeps what it prints. `true` if its exit code is 0.
+/// Runs the command of a job, and keeps the command's output. `true` if the exit code is 0.
 ///
 /// # Errors
 /// The command does not start.
