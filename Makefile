@@ -213,10 +213,10 @@ test-fast: toolchain programs ## Run the tests that need neither Go nor Node.js
 	@WINDLASS_TEST_BUILT=1 cargo xtask test fast
 test: toolchain go programs chromium docker-registry $(NPM) ## Run all tests, on a real control plane and on the embedded API server
 	@WINDLASS_TEST_BUILT=1 cargo xtask test
-test-embedded: toolchain go $(NPM) ## Run the end-to-end tests on the embedded API server
-	@cargo xtask test embedded
-test-objects: toolchain go $(NPM) ## Run the end-to-end tests through Plugin objects
-	@cargo xtask test objects
+test-embedded: toolchain go programs $(NPM) ## Run the end-to-end tests on the embedded API server
+	@WINDLASS_TEST_BUILT=1 cargo xtask test embedded
+test-objects: toolchain go programs $(NPM) ## Run the end-to-end tests through Plugin objects
+	@WINDLASS_TEST_BUILT=1 cargo xtask test objects
 contract: toolchain go ## Compare the embedded API server with a real one, by the contract's scenarios
 	cargo test --workspace --test contract --test kubectl
 contract-crds: toolchain go ## Install 400 CRDs on a real API server and on the embedded one, and compare the times
@@ -301,13 +301,13 @@ part-simulation: toolchain
 	@target/debug/simulate --days 30
 part-judge: judge-the-judge
 part-objects: test-objects
-part-threads-1 part-threads-2 part-threads-8: part-threads-%: toolchain go demo-built chromium $(NPM)
-	@cargo xtask test real --threads $*
+part-threads-1 part-threads-2 part-threads-8: part-threads-%: toolchain go programs chromium $(NPM)
+	@WINDLASS_TEST_BUILT=1 cargo xtask test real --threads $*
 part-attacks: toolchain go $(NPM)
 	@WINDLASS_STRIKES=50 WINDLASS_SEED=7 cargo test --workspace --test faults -- $(LEADERS)
 	@WINDLASS_STRIKES=2 WINDLASS_LEASE_SECONDS=15 cargo test --workspace --test faults -- $(LEADERS)
-	@WINDLASS_ATTACK_ROUNDS=10 cargo test --workspace --test faults -- attacks:: shares:: --test-threads 2
-	@WINDLASS_BENCH_SECONDS=1 cargo test --workspace --test faults -- attacks:: shares:: --ignored --nocapture
+	@WINDLASS_ATTACK_ROUNDS=10 cargo test --workspace --test faults -- attacks:: --test-threads 2
+	@WINDLASS_BENCH_SECONDS=1 cargo test --workspace --test faults -- attacks:: --ignored --nocapture
 	@WINDLASS_FUZZ_RUNS=1000 cargo test --workspace --lib -- whatever_it_is_given
 part-storms: toolchain go
 	@WINDLASS_STORM=1000 cargo test --workspace --test operators -- --nocapture swapped_through_its_object

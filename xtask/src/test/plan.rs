@@ -40,8 +40,8 @@ const NOT_EMBEDDED: [&str; 8] = [
     "trouble",
 ];
 
-/// Tests of what the embedded API server lacks: Pod Security admission, controllers that make the pods of a
-/// DaemonSet or StatefulSet, flow control, and the type checker of policies.
+/// Tests of what the embedded API server lacks: Pod Security admission, controllers that make pods of Deployments, flow
+/// control, and the type checker of policies.
 const REAL_ONLY: [&str; 4] = [
     "a_pod_with_more_rights_than_restricted_allows_is_refused",
     "its_pods_are_admitted_and_its_budget_counts_them",
@@ -51,7 +51,7 @@ const REAL_ONLY: [&str; 4] = [
 
 /// Suites that put plugins into config folders. They run once more, and each document is a Plugin object then. Each test
 /// has an embedded server of its own, since objects have no namespace and tests share names.
-const OBJECTS: [&str; 17] = [
+const OBJECTS: [&str; 18] = [
     "crash",
     "crds",
     "every_kind",
@@ -67,6 +67,7 @@ const OBJECTS: [&str; 17] = [
     "reload",
     "sweeper",
     "takeover",
+    "traces",
     "tracked_reads",
     "why",
 ];
@@ -87,7 +88,7 @@ const QUICK_OBJECTS: [&str; 9] = [
 /// Suites among [`OBJECTS`] that also run on the real control plane, one test after the other.
 const OBJECTS_REAL: [&str; 2] = ["kinds", "sweeper"];
 
-/// Modules of suites whose guests are built with Node.js: `--fast` leaves them out.
+/// Modules of suites whose guests are built with Node.js: `fast` leaves them out.
 const NODE: [(&str, &str); 1] = [("sandbox", "javascript::")];
 
 const EMBEDDED_SERVER: (&str, &str) = ("WINDLASS_TEST_SERVER", "embedded");
@@ -428,12 +429,12 @@ mod tests {
 
     #[test]
     fn each_module_of_a_program_is_a_suite_that_runs_on_both_servers_and_through_objects() {
-        let tests = ["kinds::a", "traces::b", "why::c::d"];
+        let tests = ["config::b", "kinds::a", "why::c::d"];
         let want = [
+            job("config", &["config::b"], false),
+            job("config (embedded)", &["config::b"], false),
             job("kinds", &["kinds::a"], false),
             job("kinds (embedded)", &["kinds::a"], false),
-            job("traces", &["traces::b"], false),
-            job("traces (embedded)", &["traces::b"], false),
             job("why", &["why::c::d"], false),
             job("why (embedded)", &["why::c::d"], false),
         ];
