@@ -3,6 +3,7 @@
 //! - A suite is one test binary, or one top-level module of an end-to-end program.
 //! - A suite waits most of the time, for processes that it started. So two run at a time.
 //! - The output of a suite is printed when the suite ends.
+//! - Unit tests and other quick suites run first. If one of them fails, nothing else runs.
 //! - The run fails if a test failed, if a suite did not start, or if nothing ran.
 
 mod built;
@@ -34,6 +35,14 @@ pub(crate) fn run(flags: &[&str]) -> Result<bool, Error> {
         }
         return Ok(true);
     }
-    let finished = run::all(&plan.jobs, flags.at_once)?;
+    let mut finished = run::all(&plan.early, flags.at_once)?;
+    if finished.iter().any(|job| job.results.failed > 0) {
+        println!(
+            "\n{} suites did not run, since an early test failed",
+            plan.late.len()
+        );
+    } else {
+        finished.extend(run::all(&plan.late, flags.at_once)?);
+    }
     Ok(report::print(&plan, &finished, built, began.elapsed()))
 }

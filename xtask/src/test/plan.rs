@@ -95,10 +95,12 @@ const EMBEDDED_SERVER: (&str, &str) = ("WINDLASS_TEST_SERVER", "embedded");
 const THROUGH_OBJECTS: (&str, &str) = ("WINDLASS_TEST_ORIGIN", "objects");
 
 /// The jobs of one call of `cargo xtask test`, and the reasons for the report.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Plan {
-    /// The jobs, in the order in which they start.
-    pub(super) jobs: Vec<Job>,
+    /// Unit tests and other quick suites, in the order in which they start.
+    pub(super) early: Vec<Job>,
+    /// The other suites, in the order in which they start. They run only if no early test failed.
+    pub(super) late: Vec<Job>,
     /// The tests that do not run through Plugin objects, with the reason of each.
     pub(super) files_only: Vec<(String, String)>,
     /// The tests that may take more than 20 seconds, with the reason of each.
@@ -122,7 +124,11 @@ impl Plan {
                 .into_iter()
                 .map(move |test| format!("{suite} {test}"))
         };
-        self.jobs.iter().flat_map(of_job).collect()
+        self.early
+            .iter()
+            .chain(&self.late)
+            .flat_map(of_job)
+            .collect()
     }
 }
 
@@ -133,7 +139,6 @@ struct Suite {
     binary: Binary,
     tests: Vec<String>,
     is_end_to_end: bool,
-    is_whole_binary: bool,
 }
 
 /// Decides which jobs run.
@@ -165,25 +170,38 @@ pub(super) fn plan(flags: &Flags, binaries: &[Binary]) -> Result<Plan, Error> {
         place.unwrap_or(FIRST.len())
     };
     suites.sort_by_key(first);
-    let mut jobs: Vec<Job> = Vec::new();
+    let (mut early, mut late) = (Vec::new(), Vec::new());
     for suite in &suites {
+        let is_early = !suite.is_end_to_end && !FIRST.contains(&suite.name.as_str());
+        let jobs = if is_early { &mut early } else { &mut late };
         jobs.extend(of_suite(suite, flags, &files_only));
     }
     let is_whole = flags.suites.is_empty();
     if is_whole && matches!(flags.selection, Selection::All | Selection::Real) {
-        jobs.push(documentation(flags));
-        jobs.extend(node()?);
+        early.push(documentation(flags));
+        early.extend(node()?);
     }
-    let files_only = if jobs
-        .iter()
-        .any(|job| job.settings.contains(&THROUGH_OBJECTS))
-    {
-        files_only
-    } else {
-        Vec::new()
+    let is_left_out = |(name, _): &(String, String)| {
+        let mut through = late
+            .iter()
+            .filter(|job| job.settings.contains(&THROUGH_OBJECTS));
+        through.any(|job| {
+            let mut suites = suites.iter().filter(|suite| {
+                job.tests
+                    .first()
+                    .is_some_and(|test| suite.tests.contains(test))
+            });
+            suites.any(|suite| suite.tests.iter().any(|test| ends_with(test, name)))
+        })
     };
+    let files_only = files_only
+        .iter()
+        .filter(|pair| is_left_out(pair))
+        .cloned()
+        .collect();
     Ok(Plan {
-        jobs,
+        early,
+        late,
         files_only,
         slow,
     })
@@ -197,7 +215,6 @@ fn of_binary(binary: &Binary, tests: Vec<String>) -> Vec<Suite> {
         binary: binary.clone(),
         tests,
         is_end_to_end: is_program,
-        is_whole_binary: !is_program,
     };
     if !is_program {
         return vec![suite(&binary.name, tests)];
@@ -241,7 +258,7 @@ fn of_suite(suite: &Suite, flags: &Flags, files_only: &[(String, String)]) -> Ve
         }
         let mut command = vec![suite.binary.path.display().to_string()];
         command.push(format!("--test-threads={threads}"));
-        if !suite.is_whole_binary || tests.len() != suite.tests.len() {
+        if suite.is_end_to_end || tests.len() != suite.tests.len() {
             command.push("--exact".to_owned());
             command.extend(tests.iter().cloned());
         }
