@@ -30,11 +30,14 @@ fn main() -> ExitCode {
         ["test", flags @ ..] => test::run(flags),
         ["cache", "restore"] => cache::restore().map(|()| true),
         ["cache", "save"] => cache::save().map(|()| true),
-        ["help" | "--help"] => {
+        [] | ["help" | "--help"] => {
             println!("{HELP}");
             Ok(true)
         }
-        _ => Err(format!("unknown command {words:?}\n{HELP}").into()),
+        _ => {
+            let words = words.join(" ");
+            Err(format!("unknown command {words}; see cargo xtask help").into())
+        }
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
