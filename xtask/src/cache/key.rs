@@ -21,12 +21,11 @@ pub(super) fn key() -> Result<String, Error> {
     let mut text = String::from_utf8(compiler.stdout)?;
     text.push_str(&registry_packages(&read("Cargo.lock")?));
     let manifest = read("Cargo.toml")?;
-    text.push_str(
-        manifest
-            .find("\n[profile.")
-            .map_or("", |at| &manifest[at..]),
-    );
-    text.push_str(&read(".cargo/config.toml")?);
+    let profiles = manifest
+        .find("\n[profile.")
+        .map_or("", |at| &manifest[at..]);
+    text.push_str(&without_comments(profiles));
+    text.push_str(&without_comments(&read(".cargo/config.toml")?));
     // Cargo's home is in the paths of sources, which debug information and panics name.
     let settings = std::env::vars().filter(|(name, _)| {
         let flags = ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_"];
@@ -60,6 +59,14 @@ pub(super) fn members() -> Result<BTreeSet<String>, Error> {
     Ok(members.filter_map(name).collect())
 }
 
+/// The lines of a TOML file that are not comments.
+fn without_comments(toml: &str) -> String {
+    let lines = toml
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// The part of a lock file that is about packages of a registry.
 fn registry_packages(lock: &str) -> String {
     packages(lock)
@@ -85,7 +92,7 @@ fn fnv(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{fnv, registry_packages};
+    use super::{fnv, registry_packages, without_comments};
 
     #[test]
     fn a_change_of_the_workspace_alone_leaves_the_dependencies_as_they_were() {
@@ -98,6 +105,17 @@ mod tests {
         assert_ne!(
             before,
             registry_packages(&lock(&[&http.replace("1.0.0", "1.0.1"), own]))
+        );
+    }
+
+    #[test]
+    fn a_comment_changes_nothing() {
+        let plain = "[profile.dev]\ndebug = 0";
+        let commented = "[profile.dev]\n# No debug information.\n  # None at all.\ndebug = 0";
+        assert_eq!(without_comments(commented), without_comments(plain));
+        assert_ne!(
+            without_comments(plain),
+            without_comments("[profile.dev]\ndebug = 1")
         );
     }
 
