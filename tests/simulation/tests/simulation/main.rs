@@ -4,6 +4,7 @@
 
 mod alone;
 mod bugs;
+mod drawn;
 mod life;
 mod pairs;
 mod quarantine;
@@ -28,7 +29,7 @@ pub(crate) fn all_meet_and_hold(cases: &[Case]) {
     show(failed, cases.len());
 }
 
-/// Runs all cases; shows the first that fail, with as few faults as suffice.
+/// Runs all cases, and none fails.
 pub(crate) fn all_hold(cases: &[Case]) {
     let failed = judge_all(cases, |verdict| {
         (!verdict.failures.is_empty()).then_some(verdict)
@@ -36,7 +37,8 @@ pub(crate) fn all_hold(cases: &[Case]) {
     show(failed.unwrap(), cases.len());
 }
 
-fn show(failed: Vec<Verdict>, of: usize) {
+/// Shows the first cases that failed, with as few faults as suffice.
+pub(crate) fn show(failed: Vec<Verdict>, of: usize) {
     let count = failed.len();
     let shown = failed
         .into_iter()
