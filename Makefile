@@ -199,7 +199,7 @@ screenshots: demo-built chromium $(NPM) ## Take the pictures of the status page 
 docker-registry:
 	@command -v docker-registry >/dev/null || $(call debian,docker-registry)
 
-# One build for all suites: `--workspace` everywhere, so that no crate is built with other features. `xtask/src/test/plan.rs` has
+# One build for all suites: `--workspace` everywhere, so that no crate is built with other features. `xtask/src/test` has
 # the suites, and where each of them runs.
 # MUTATIONS holds flags of `contract mutations`, such as --seed 7 --runs 500 Ingress.
 .PHONY: guests programs test-fast test test-embedded test-objects contract contract-crds contract-mutations mutants kube-rs-suite suites
@@ -275,9 +275,9 @@ LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_t
 
 # The parts of `make test-long`, each of at most an hour on two cores. `tests/once` runs one unless it has passed on the
 # same tree: `make long-suites FORCE=1` repeats it.
-LONG := languages suites kubernetes kubernetes-swap kubernetes-kill life mutants simulation judge objects threads-1 threads-2 threads-8 attacks storms image bench
+LONG := languages suites kubernetes kubernetes-swap kubernetes-kill life mutants simulation chaos judge objects threads-1 threads-2 threads-8 attacks storms image bench
 .PHONY: test-long $(LONG:%=long-%) $(LONG:%=part-%)
-test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites kubernetes kubernetes-swap kubernetes-kill life mutants simulation judge objects threads-1 threads-2 threads-8 attacks storms image bench
+test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites kubernetes kubernetes-swap kubernetes-kill life mutants simulation chaos judge objects threads-1 threads-2 threads-8 attacks storms image bench
 $(LONG:%=long-%): long-%:
 	@tests/once $@ part-$* '$(filter-out FORCE=%,$(MAKEOVERRIDES))'
 part-languages: languages
@@ -299,6 +299,8 @@ part-simulation: toolchain
 	@target/debug/simulate --runs 10000
 	@target/debug/simulate --workloads --runs 3000
 	@target/debug/simulate --days 30
+part-chaos: toolchain programs
+	@WINDLASS_TEST_BUILT=1 WINDLASS_CHAOS_TIMES=5 cargo test --workspace --test author -- dev::chaos dev::operators dev::always
 part-judge: judge-the-judge
 part-objects: test-objects
 part-threads-1 part-threads-2 part-threads-8: part-threads-%: toolchain go programs chromium $(NPM)

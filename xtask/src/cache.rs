@@ -1,7 +1,8 @@
 //! Keeps compiled dependencies in the user's cache, for the next clone of this repository.
 //!
-//! - An entry is for one set of dependencies, one compiler and one set of flags. Cargo checks each unit once more: the
-//!   hash in the name of a file stands for everything that the unit was compiled from.
+//! - An entry is for one set of dependencies, one compiler and one set of flags. After a change of the dependencies, the
+//!   newest entry of the same compiler and flags is restored: most of its units are still right.
+//! - Cargo checks each unit once more: the hash in the name of a file stands for everything that the unit was compiled from.
 //! - Only packages of a registry are kept. Those of the workspace are compiled in each clone.
 //! - The entries together stay below 15 GB. The ones that were not used for the longest time are deleted.
 
@@ -35,11 +36,11 @@ const LAYOUTS: [&str; 5] = [
 /// # Errors
 /// Files cannot be copied, or the compiler does not answer.
 pub(crate) fn restore() -> Result<(), Error> {
-    let entry = entries()?.join(key::key()?);
-    if !entry.join(USED).is_file() {
-        println!("no compiled dependencies are kept for this compiler and these dependencies");
+    let key = key::key()?;
+    let Some(entry) = nearest(&entries()?, &key.name(), &key.prefix())? else {
+        println!("no compiled dependencies are kept for this compiler and these flags");
         return Ok(());
-    }
+    };
     let mut copied = 0;
     for layout in LAYOUTS {
         for unit in units::all(&entry.join(layout))? {
@@ -56,7 +57,7 @@ pub(crate) fn restore() -> Result<(), Error> {
 /// # Errors
 /// Files cannot be copied or deleted, or the compiler does not answer.
 pub(crate) fn save() -> Result<(), Error> {
-    let entry = entries()?.join(key::key()?);
+    let entry = entries()?.join(key::key()?.name());
     if size(&entry)? > MOST_OF_ONE {
         fs::remove_dir_all(&entry)?;
     }
@@ -88,6 +89,26 @@ fn entries() -> Result<PathBuf, Error> {
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
     let cache = cache.ok_or("HOME is not set, so there is no folder for the cache")?;
     Ok(cache.join("windlass/compiled"))
+}
+
+/// The entry with this name, or the one that was used last among those whose names begin in this way.
+fn nearest(entries: &Path, name: &str, prefix: &str) -> Result<Option<PathBuf>, Error> {
+    if entries.join(name).join(USED).is_file() {
+        return Ok(Some(entries.join(name)));
+    }
+    if !entries.is_dir() {
+        return Ok(None);
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(entries)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(prefix)
+            && let Ok(used) = fs::metadata(entry.path().join(USED))
+        {
+            found.push((used.modified()?, entry.path()));
+        }
+    }
+    Ok(found.into_iter().max().map(|(_, entry)| entry))
 }
 
 /// Deletes the entries that were not used for the longest time, until the others take at most this many bytes.
@@ -165,7 +186,7 @@ mod tests {
     use std::path::PathBuf;
     use std::time::{Duration, SystemTime};
 
-    use super::{LAYOUTS, USED, copy, prune, units};
+    use super::{LAYOUTS, USED, copy, nearest, prune, units};
 
     /// An empty folder of this test.
     fn folder(test: &str) -> PathBuf {
@@ -173,6 +194,28 @@ mod tests {
         drop(fs::remove_dir_all(&folder));
         fs::create_dir_all(&folder).unwrap();
         folder
+    }
+
+    #[test]
+    fn the_newest_entry_of_the_same_compiler_stands_in_for_one_that_is_absent() {
+        let entries = folder("nearest");
+        for (name, age) in [("a-1", 3), ("a-2", 2), ("b-3", 1)] {
+            fs::create_dir(entries.join(name)).unwrap();
+            let used = File::create(entries.join(name).join(USED)).unwrap();
+            let time = SystemTime::now() - Duration::from_secs(age * 3600);
+            used.set_times(FileTimes::new().set_modified(time)).unwrap();
+        }
+        // An entry that was never finished.
+        fs::create_dir(entries.join("a-4")).unwrap();
+        let found = |name: &str, prefix: &str| {
+            let found = nearest(&entries, name, prefix).unwrap();
+            found.map(|found| found.file_name().unwrap().to_str().unwrap().to_owned())
+        };
+        assert_eq!(found("a-1", "a-").as_deref(), Some("a-1"));
+        assert_eq!(found("a-5", "a-").as_deref(), Some("a-2"));
+        assert_eq!(found("c-1", "c-"), None);
+        assert_eq!(nearest(&entries.join("x"), "a-1", "a-").unwrap(), None);
+        fs::remove_dir_all(entries).unwrap();
     }
 
     #[test]

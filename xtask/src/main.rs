@@ -18,7 +18,7 @@ cargo xtask test [SELECTION] [FLAGS]   Builds the tests and runs their suites
     objects      only the end-to-end suites that can run through Plugin objects
     --suite NAME only this suite; can be repeated
     --threads N  tests at a time in each suite (4)
-    --at-once N  suites at a time (2)
+    --slots N    slots for suites that run at the same time (3); a suite that computes takes two
     --list       prints the names of all tests instead
 cargo xtask cache restore              Copies compiled dependencies from the user's cache into target/
 cargo xtask cache save                 Copies compiled dependencies from target/ into the user's cache";

@@ -1,7 +1,8 @@
 //! Builds the tests, runs their suites a few at a time, and reports what each suite and the slowest tests took.
 //!
 //! - A suite is one test binary, or one top-level module of an end-to-end program.
-//! - A suite waits most of the time, for processes that it started. So two run at a time.
+//! - Most suites wait for processes that they started: three of them run at a time. A suite that computes takes two of these
+//!   three slots.
 //! - The output of a suite is printed when the suite ends.
 //! - Unit tests and other quick suites run first. If one of them fails, nothing else runs.
 //! - The run fails if a test failed, if a suite did not start, or if nothing ran.
@@ -13,6 +14,7 @@ mod libtest;
 mod plan;
 mod report;
 mod run;
+mod suites;
 
 use std::time::Instant;
 
@@ -35,14 +37,14 @@ pub(crate) fn run(flags: &[&str]) -> Result<bool, Error> {
         }
         return Ok(true);
     }
-    let mut finished = run::all(&plan.early, flags.at_once)?;
+    let mut finished = run::all(&plan.early, flags.slots)?;
     if finished.iter().any(|job| job.results.failed > 0) {
         println!(
             "\n{} suites did not run, since an early test failed",
             plan.late.len()
         );
     } else {
-        finished.extend(run::all(&plan.late, flags.at_once)?);
+        finished.extend(run::all(&plan.late, flags.slots)?);
     }
     Ok(report::print(&plan, &finished, built, began.elapsed()))
 }

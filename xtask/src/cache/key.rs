@@ -1,4 +1,4 @@
-//! The name of an entry: a hash of the compiler, the dependencies and the flags.
+//! The name of an entry: a hash of the compiler and the flags, and one of the dependencies.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,11 +6,32 @@ use std::process::Command;
 
 use crate::{Error, workspace};
 
+/// The name of an entry.
+#[derive(Debug)]
+pub(super) struct Key {
+    /// Stands for the compiler and the flags.
+    means: u64,
+    /// Stands for the dependencies.
+    dependencies: u64,
+}
+
+impl Key {
+    /// The name of this checkout's entry.
+    pub(super) fn name(&self) -> String {
+        format!("{}{:016x}", self.prefix(), self.dependencies)
+    }
+
+    /// How the names of all entries begin that are of the same compiler and flags.
+    pub(super) fn prefix(&self) -> String {
+        format!("{:016x}-", self.means)
+    }
+}
+
 /// The name of this checkout's entry.
 ///
 /// # Errors
 /// The compiler does not answer, or a file of the workspace cannot be read.
-pub(super) fn key() -> Result<String, Error> {
+pub(super) fn key() -> Result<Key, Error> {
     let compiler = Command::new("rustc")
         .current_dir(workspace())
         .arg("-vV")
@@ -19,7 +40,6 @@ pub(super) fn key() -> Result<String, Error> {
         return Err("rustc -vV has failed".into());
     }
     let mut text = String::from_utf8(compiler.stdout)?;
-    text.push_str(&registry_packages(&read("Cargo.lock")?));
     let manifest = read("Cargo.toml")?;
     let profiles = manifest
         .find("\n[profile.")
@@ -36,7 +56,10 @@ pub(super) fn key() -> Result<String, Error> {
     for (name, value) in settings {
         text.push_str(&format!("\n{name}={value}"));
     }
-    Ok(format!("{:016x}", fnv(text.as_bytes())))
+    Ok(Key {
+        means: fnv(text.as_bytes()),
+        dependencies: fnv(registry_packages(&read("Cargo.lock")?).as_bytes()),
+    })
 }
 
 /// The names of the packages in the workspace.

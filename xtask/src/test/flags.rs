@@ -28,8 +28,8 @@ pub(super) struct Flags {
     pub(super) list: bool,
     /// Tests at a time in each suite.
     pub(super) threads: usize,
-    /// Suites at a time.
-    pub(super) at_once: usize,
+    /// Slots for suites that run at the same time.
+    pub(super) slots: usize,
 }
 
 impl Flags {
@@ -43,7 +43,7 @@ impl Flags {
             suites: Vec::new(),
             list: false,
             threads: 4,
-            at_once: 2,
+            slots: 3,
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -59,7 +59,7 @@ impl Flags {
                 },
                 "--list" => flags.list = true,
                 "--threads" => flags.threads = number(word, words.next())?,
-                "--at-once" => flags.at_once = number(word, words.next())?,
+                "--slots" => flags.slots = number(word, words.next())?,
                 _ => return Err(format!("unknown word {word}; see cargo xtask help").into()),
             }
         }
@@ -87,7 +87,7 @@ mod tests {
             suites: vec!["why".to_owned()],
             list: false,
             threads: 8,
-            at_once: 2,
+            slots: 3,
         };
         assert_eq!(flags, want);
         for bad in [

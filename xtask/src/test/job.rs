@@ -17,6 +17,6 @@ pub(super) struct Job {
     pub(super) tests: Vec<String>,
     /// Tests at a time.
     pub(super) threads: usize,
-    /// Nothing else runs at the same time.
-    pub(super) alone: bool,
+    /// The slots that it takes, at most all of them.
+    pub(super) slots: usize,
 }

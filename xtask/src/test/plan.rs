@@ -1,4 +1,4 @@
-//! Decides which jobs run, in which order. The tables here are the only place that knows suites and tests by name.
+//! Decides which jobs run, in which order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -6,93 +6,11 @@ use std::path::PathBuf;
 use super::built::{self, Binary};
 use super::flags::{Flags, Selection};
 use super::job::Job;
+use super::suites::{
+    ALONE, EMBEDDED_SERVER, END_TO_END, FIRST, HEAVY, NODE, NOT_EMBEDDED, OBJECTS, OBJECTS_REAL,
+    QUICK_OBJECTS, REAL_ONLY, SHARES, THROUGH_OBJECTS, list,
+};
 use crate::{Error, workspace};
-
-/// The package whose programs have a suite in each of their modules.
-const END_TO_END: &str = "tests/e2e";
-
-/// The longest suites start first.
-const FIRST: [&str; 6] = [
-    SHARES,
-    "dev",
-    "simulation",
-    "attacks",
-    "trouble",
-    "contract",
-];
-
-/// The suite of [`ALONE`].
-const SHARES: &str = "shares";
-
-/// Tests that measure shares of the processor: nothing runs at the same time.
-const ALONE: [&str; 1] = ["eight_plugins_that_spin_leave_their_neighbours_their_share"];
-
-/// Suites that do not run on the embedded API server once more. `dev` and `cluster` bring their own server. Attacks,
-/// crashes, faults and bad registries hit the host, and the real control plane has seen them.
-const NOT_EMBEDDED: [&str; 8] = [
-    "artifacts",
-    "attacks",
-    "cluster",
-    "crash",
-    "dev",
-    "poison",
-    SHARES,
-    "trouble",
-];
-
-/// Tests of what the embedded API server lacks: Pod Security admission, controllers that make pods of Deployments, flow
-/// control, and the type checker of policies.
-const REAL_ONLY: [&str; 4] = [
-    "a_pod_with_more_rights_than_restricted_allows_is_refused",
-    "its_pods_are_admitted_and_its_budget_counts_them",
-    "each_request_of_a_host_has_the_priority_of_its_kind",
-    "the_type_checker_warns_of_nothing",
-];
-
-/// Suites that put plugins into config folders. They run once more, and each document is a Plugin object then. Each test
-/// has an embedded server of its own, since objects have no namespace and tests share names.
-const OBJECTS: [&str; 18] = [
-    "crash",
-    "crds",
-    "every_kind",
-    "finalizers",
-    "grants",
-    "kinds",
-    "late_kind",
-    "lifecycle",
-    "neighbours",
-    "observe",
-    "pause",
-    "poison",
-    "reload",
-    "sweeper",
-    "takeover",
-    "traces",
-    "tracked_reads",
-    "why",
-];
-
-/// Suites among [`OBJECTS`] that are quick, and run with everything.
-const QUICK_OBJECTS: [&str; 9] = [
-    "finalizers",
-    "grants",
-    "kinds",
-    "lifecycle",
-    "observe",
-    "pause",
-    "sweeper",
-    "tracked_reads",
-    "why",
-];
-
-/// Suites among [`OBJECTS`] that also run on the real control plane, one test after the other.
-const OBJECTS_REAL: [&str; 2] = ["kinds", "sweeper"];
-
-/// Modules of suites whose guests are built with Node.js: `fast` leaves them out.
-const NODE: [(&str, &str); 1] = [("sandbox", "javascript::")];
-
-const EMBEDDED_SERVER: (&str, &str) = ("WINDLASS_TEST_SERVER", "embedded");
-const THROUGH_OBJECTS: (&str, &str) = ("WINDLASS_TEST_ORIGIN", "objects");
 
 /// The jobs of one call of `cargo xtask test`, and the reasons for the report.
 #[derive(Debug)]
@@ -269,7 +187,11 @@ fn of_suite(suite: &Suite, flags: &Flags, files_only: &[(String, String)]) -> Ve
             settings: settings.to_vec(),
             tests,
             threads,
-            alone: suite.name == SHARES,
+            slots: match suite.name.as_str() {
+                SHARES => usize::MAX,
+                name if HEAVY.contains(&name) => 2,
+                _ => 1,
+            },
         });
     };
     let (name, threads) = (&suite.name, flags.threads);
@@ -352,7 +274,7 @@ fn foreign(name: &str, folder: PathBuf, command: Vec<String>) -> Job {
         settings: Vec::new(),
         tests: Vec::new(),
         threads: 1,
-        alone: false,
+        slots: 1,
     }
 }
 
@@ -360,22 +282,6 @@ fn foreign(name: &str, folder: PathBuf, command: Vec<String>) -> Job {
 fn ends_with(test: &str, name: &str) -> bool {
     let before = test.strip_suffix(name);
     before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
-}
-
-/// A list of tests: one a line, and the reason after the name.
-fn list(file: &str) -> Result<Vec<(String, String)>, Error> {
-    let text = std::fs::read_to_string(workspace().join(file))
-        .map_err(|error| format!("{file}: {error}"))?;
-    let lines = text
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let pair = |line: &str| {
-        let (name, reason) = line
-            .split_once(' ')
-            .ok_or_else(|| format!("{file}: {line} has no reason"))?;
-        Ok((name.to_owned(), reason.to_owned()))
-    };
-    lines.map(pair).collect()
 }
 
 /// Checks that everything that is named exists.
@@ -390,6 +296,7 @@ fn check(
         &OBJECTS,
         &QUICK_OBJECTS,
         &OBJECTS_REAL,
+        &HEAVY,
     ];
     for name in tables.concat() {
         if !suites.iter().any(|suite| suite.name == name) {
@@ -408,9 +315,10 @@ fn check(
 
 #[cfg(test)]
 mod tests {
-    use super::{ALONE, SHARES, ends_with, of_binary, of_suite};
+    use super::{ends_with, of_binary, of_suite};
     use crate::test::built::Binary;
     use crate::test::flags::Flags;
+    use crate::test::suites::{ALONE, SHARES};
 
     fn jobs(
         program: &str,
@@ -433,7 +341,8 @@ mod tests {
         let jobs = suites
             .iter()
             .flat_map(|suite| of_suite(suite, &flags, &files_only));
-        jobs.map(|job| (job.name, job.tests, job.alone)).collect()
+        let jobs = jobs.map(|job| (job.name, job.tests, job.slots == usize::MAX));
+        jobs.collect()
     }
 
     fn job(name: &str, tests: &[&str], alone: bool) -> (String, Vec<String>, bool) {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write, pipe};
 use std::process::Stdio;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,44 +26,43 @@ pub(super) struct Finished {
     output: Vec<u8>,
 }
 
-/// Runs all jobs in their order, at most `at_once` at a time. A job that runs alone waits for the others, and they for it.
+/// Runs all jobs: each time the first of them that fits into the slots that are free.
 ///
 /// # Errors
 /// Standard output is closed.
-pub(super) fn all(jobs: &[Job], at_once: usize) -> Result<Vec<Finished>, Error> {
+pub(super) fn all(jobs: &[Job], slots: usize) -> Result<Vec<Finished>, Error> {
     let (sender, receiver) = channel();
     let mut finished = Vec::new();
-    let (mut running, mut running_alone) = (0, false);
-    let mut end = |running: &mut usize| -> Result<(), Error> {
-        let job: Finished = receiver.recv()?;
-        *running -= 1;
+    let mut waiting: Vec<&Job> = jobs.iter().collect();
+    let mut free = slots;
+    let mut end = |free: &mut usize| -> Result<(), Error> {
+        let (job, taken): (Finished, usize) = receiver.recv()?;
+        *free += taken;
         let mut out = std::io::stdout().lock();
         writeln!(out, "\n     Running {}", job.name)?;
         out.write_all(&job.output)?;
         finished.push(job);
         Ok(())
     };
-    for job in jobs {
-        let most = if job.alone || running_alone {
-            1
-        } else {
-            at_once
+    while !waiting.is_empty() || free < slots {
+        let taken = |job: &Job| job.slots.min(slots);
+        let Some(next) = waiting.iter().position(|job| taken(job) <= free) else {
+            end(&mut free)?;
+            continue;
         };
-        while running >= most {
-            end(&mut running)?;
-        }
-        running += 1;
-        running_alone = job.alone;
-        let (job, sender) = (job.clone(), sender.clone());
-        thread::spawn(move || run(job, &sender));
-    }
-    while running > 0 {
-        end(&mut running)?;
+        let job = waiting.remove(next).clone();
+        let taken = taken(&job);
+        free -= taken;
+        let sender = sender.clone();
+        thread::spawn(move || {
+            // Nobody receives after an error on standard output.
+            drop(sender.send((run(job), taken)));
+        });
     }
     Ok(finished)
 }
 
-fn run(job: Job, sender: &Sender<Finished>) {
+fn run(job: Job) -> Finished {
     let began = Instant::now();
     let printed = Arc::new(Mutex::new(Printed {
         results: Results::new(job.tests.clone(), job.threads),
@@ -82,14 +81,12 @@ fn run(job: Job, sender: &Sender<Finished>) {
             printed.results.failed = printed.results.failed.max(1);
         }
     }
-    let finished = Finished {
+    Finished {
         name: job.name,
         took,
         results: printed.results,
         output: printed.output,
-    };
-    // Nobody receives after an error on standard output.
-    drop(sender.send(finished));
+    }
 }
 
 /// The output of a job so far, and the results read from it.

@@ -17,12 +17,15 @@ fn the_same_seed_of_workloads_gives_the_same_trace_again() {
 
 /// So many of the cases have the same trace when they run again, and none has the trace of another one.
 fn hold(drawn: &Drawn, count: usize) {
-    let again = judge_all(&drawn.cases[..count], |verdict| {
-        Some(verdict.evidence.hash())
+    let some = drawn.cases.get(..count).unwrap();
+    let again = judge_all(some, |verdict| {
+        Some((verdict.case.seed, verdict.evidence.hash()))
     });
     let again = again.unwrap();
-    let changed = (0..count).filter(|index| again[*index] != drawn.hashes[*index]);
-    let changed: Vec<_> = changed.map(|index| drawn.cases[index].seed).collect();
+    assert_eq!(again.len(), count);
+    let changed = again.iter().zip(&drawn.hashes);
+    let changed = changed.filter(|((_, hash), before)| hash != *before);
+    let changed: Vec<u64> = changed.map(|((seed, _), _)| *seed).collect();
     assert_eq!(changed, [0; 0], "seeds with another trace");
     let mut distinct = drawn.hashes.clone();
     distinct.sort_unstable();

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use windlass_e2e::workspace;
 use windlass_harness::guest;
 
+use super::chaos::times;
 use super::fixtures::{said, test};
 
 /// The project of an operator with its component, and no source.
@@ -44,7 +45,7 @@ fn copy_into(file: &Path, folder: &Path) -> Result<()> {
 }
 
 /// Runs the fixtures of an operator, and `runs` hosts with faults. At least `cases` fixtures pass.
-fn holds(name: &str, cases: usize, runs: &str) -> Result<()> {
+fn holds(name: &str, cases: usize, runs: u32) -> Result<()> {
     let home = operator(name)?;
     let fixtures = test(home.path(), &["-o", "json"])?;
     ensure!(fixtures.status.success(), "{name}: {}", said(&fixtures));
@@ -54,39 +55,42 @@ fn holds(name: &str, cases: usize, runs: &str) -> Result<()> {
     // Nothing answers the requests of an example.
     let files = home.path().join("tests");
     let files = files.to_str().unwrap_or_default();
-    let chaos = test(home.path(), &["--chaos", "--runs", runs, "-f", files])?;
+    let chaos = test(
+        home.path(),
+        &["--chaos", "--runs", &times(runs)?, "-f", files],
+    )?;
     ensure!(chaos.status.success(), "{name}: {}", said(&chaos));
     Ok(())
 }
 
 #[test]
 fn backup_starts_each_job_once_while_hosts_fail() -> Result<()> {
-    holds("backup", 5, "30")
+    holds("backup", 5, 12)
 }
 
 #[test]
 fn cronjob_starts_each_job_once_while_hosts_fail() -> Result<()> {
-    holds("cronjob", 3, "30")
+    holds("cronjob", 3, 12)
 }
 
 #[test]
 fn deployment_rolls_out_while_hosts_fail() -> Result<()> {
-    holds("deployment", 10, "30")
+    holds("deployment", 10, 12)
 }
 
 #[test]
 fn dns_keeps_its_records_at_a_server_that_fails() -> Result<()> {
-    holds("dns", 3, "30")
+    holds("dns", 3, 12)
 }
 
 #[test]
 fn janitor_deletes_each_kind_in_time_while_hosts_fail() -> Result<()> {
-    holds("janitor", 3, "30")
+    holds("janitor", 3, 12)
 }
 
 #[test]
 fn job_counts_each_pod_once_while_hosts_fail() -> Result<()> {
-    holds("job", 5, "30")
+    holds("job", 5, 12)
 }
 
 #[test]
@@ -99,27 +103,27 @@ fn the_small_controllers_do_their_work_while_hosts_fail() -> Result<()> {
         "serviceaccount",
         "ttl-after-finished",
     ] {
-        holds(name, 2, "10")?;
+        holds(name, 2, 5)?;
     }
     Ok(())
 }
 
 #[test]
 fn reflector_copies_both_kinds_while_hosts_fail() -> Result<()> {
-    holds("reflector", 4, "30")
+    holds("reflector", 4, 12)
 }
 
 #[test]
 fn replicaset_keeps_its_pods_while_hosts_fail() -> Result<()> {
-    holds("replicaset", 4, "30")
+    holds("replicaset", 4, 12)
 }
 
 #[test]
 fn team_gives_each_team_a_namespace_while_hosts_fail() -> Result<()> {
-    holds("team", 3, "30")
+    holds("team", 3, 12)
 }
 
 #[test]
 fn webapp_keeps_its_children_while_hosts_fail() -> Result<()> {
-    holds("webapp", 3, "30")
+    holds("webapp", 3, 12)
 }

@@ -175,7 +175,11 @@ async fn a_plugin_begins_when_its_account_may_watch_and_ends_when_it_may_not() -
         Ok((text == Some(json!("Hello, Bob!"))).then_some(()))
     })
     .await?;
-    ensure!(host.count(Line::is_any_pass) > passes);
+    // The pass has written the status, and then its line is written.
+    eventually(DEADLINE, "the pass is logged", async || {
+        Ok((host.count(Line::is_any_pass) > passes).then_some(()))
+    })
+    .await?;
     ensure!(host.is_running());
     Ok(())
 }
