@@ -32,7 +32,7 @@ pub(crate) use problem::finalizer_problem as problem_of_finalizer;
 pub use problem::{GrantError, GrantErrors};
 pub use used::{Unused, Used};
 pub(crate) use yaml::words;
-pub use yaml::{block, block_to_review, entries};
+pub use yaml::{acknowledge_field, block, block_to_review, entries};
 
 /// The verbs that grants know, in the order in which they are printed. `*` stands for all of them. Applying takes `create`
 /// and `patch`.

@@ -23,6 +23,8 @@
 //! selector  selectors of objects, by labels and fields
 //! bugs, digest, error, memory, scene, seams, text  bugs on purpose for the simulation; time, chance and tasks
 //! ```
+// `screen` prints everything.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod admin;
 pub mod api;

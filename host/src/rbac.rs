@@ -11,9 +11,8 @@ mod primary;
 mod rules;
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use windlass_registry::Client;
 
 use crate::api::{ServiceAccount, is_cluster_scoped};
@@ -23,6 +22,7 @@ use crate::grants::{Grant, block};
 use crate::manifest::{ComponentSource, PluginDocument};
 use crate::needs::{CoverageQuery, PrimaryKind, Readiness, carried, closed_origins};
 use crate::plugin::{Describe, Description};
+use crate::screen::{complain, print_document, print_json};
 use crate::seams::Seams;
 use crate::source::{Candidate, blame, read_component, read_folder, unreadable};
 use crate::text::clean;
@@ -60,7 +60,9 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
         match roles(candidate, &means, (&account, flags.impersonation)).await {
             Ok((roles, notes)) => {
                 printed.extend(roles);
-                notes.iter().for_each(|note| eprintln!("warning: {note}"));
+                for note in notes {
+                    complain(&format!("warning: {note}"));
+                }
             }
             Err(more) => problems.extend(more),
         }
@@ -68,20 +70,17 @@ pub async fn print(flags: RbacFlags, threads: usize, seams: Seams) -> anyhow::Re
     if !problems.is_empty() {
         let count = problems.len();
         for problem in problems {
-            eprintln!("{problem}");
+            complain(&problem);
         }
         bail!(
             "{count} of the documents in {} cannot be used as they are: see above; no roles are printed",
             flags.config.display()
         );
     }
-    let text = match flags.output {
-        ObjectFormat::Yaml => objects::yaml(&printed)?,
-        ObjectFormat::Json => objects::json(printed)?,
-    };
-    std::io::stdout()
-        .write_all(text.as_bytes())
-        .context("cannot write to standard output")
+    Ok(match flags.output {
+        ObjectFormat::Yaml => print_document(&objects::yaml(&printed)?),
+        ObjectFormat::Json => print_json(&objects::json(printed)?),
+    }?)
 }
 
 /// The roles of one plugin, and what it has to do without; otherwise what is wrong, with the file.

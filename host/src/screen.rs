@@ -1,15 +1,63 @@
-//! What the commands for people say while they work: a verb to the right, as cargo's, on standard error.
+//! What commands print: their answers on standard output, and what they do meanwhile on standard error (a verb to the right,
+//! as cargo's).
+//!
+//! - Everything is printed here. Some of it is what a component, a host or an API server said: no such text moves a cursor,
+//!   changes colours, or hides a part of itself.
 
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use crate::text::clean_lines;
+use crate::text::{clean_lines, escape_json};
 
 /// The verbs end here.
 const VERB: usize = 12;
 /// The longest line of a text.
 const LONGEST: usize = 4 << 10;
+/// The longest line of an error, which may list everything that is wrong.
+const LONGEST_ERROR: usize = 64 << 10;
+
+/// Prints an answer for people, which may hold text of others.
+///
+/// # Errors
+/// Nobody reads standard output any more.
+pub fn print(text: &str) -> io::Result<()> {
+    match text {
+        "" => Ok(()),
+        text => print_document(&(clean_lines(text, usize::MAX) + "\n")),
+    }
+}
+
+/// Prints JSON. What is not shown as itself becomes an escape, which is the same text for a reader of JSON.
+///
+/// # Errors
+/// As [`print()`].
+pub fn print_json(text: &str) -> io::Result<()> {
+    print_document(&escape_json(text))
+}
+
+/// Prints a document for a program, as it is: its writer has put text of others into quotes.
+///
+/// # Errors
+/// As [`print()`].
+#[expect(clippy::disallowed_methods, reason = "this is where it is printed")]
+pub fn print_document(text: &str) -> io::Result<()> {
+    io::stdout().lock().write_all(text.as_bytes())
+}
+
+/// Prints text with colours, which have their place only in a terminal: its writer has cleaned text of others.
+///
+/// # Errors
+/// As [`print()`].
+pub fn print_styled(text: &str) -> io::Result<()> {
+    anstream::stdout().write_all(text.as_bytes())
+}
+
+/// Says text on standard error, without a verb.
+#[expect(clippy::print_stderr, reason = "this is where it is printed")]
+pub fn complain(text: &str) {
+    eprintln!("{}", clean_lines(text, LONGEST_ERROR));
+}
 
 /// How a line is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -72,6 +72,26 @@ pub fn clean_lines(text: &str, limit: usize) -> String {
     lines.join("\n")
 }
 
+/// JSON that means the same, and in which every character is shown as itself: what [`clean`] would remove or replace is an
+/// escape, which JSON has only in texts.
+pub fn escape_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '\n' => out.push(c),
+            // Between values. A text has neither.
+            '\t' | '\r' => out.push(' '),
+            c if c.is_control() || is_invisible(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// The name that is nearest to `wrong`, if any is near enough to be what was meant.
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let near = names
@@ -184,6 +204,19 @@ mod tests {
             clean_lines("a\u{1b}b\nc\u{7}", 100),
             "a\u{fffd}b\nc\u{fffd}"
         );
+    }
+
+    #[test]
+    fn json_without_what_is_not_shown_is_the_same_json() {
+        let whole: Vec<char> = ('\u{0}'..=char::MAX).collect();
+        for some in whole.chunks(4096) {
+            let value = serde_json::json!({ "text": some.iter().collect::<String>() });
+            let json = escape_json(&format!("{value:#}\r\t\n"));
+            let shown = |c: char| c == '\n' || !c.is_control() && !is_invisible(c);
+            assert!(json.chars().all(shown), "{json:?}");
+            let read: serde_json::Value = serde_json::from_str(&json).unwrap();
+            assert_eq!(read, value);
+        }
     }
 
     #[test]

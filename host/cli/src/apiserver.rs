@@ -19,6 +19,7 @@ use windlass_apiserver::server::Server;
 
 pub use flags::ApiServerFlags;
 
+use windlass_host::screen::print;
 use windlass_host::seams::{Seams, Task};
 use windlass_host::shutdown;
 
@@ -43,11 +44,11 @@ pub async fn serve(flags: ApiServerFlags, seams: Seams) -> anyhow::Result<()> {
         ..Options::default()
     };
     let server = Embedded::open(flags.port, flags.kubeconfig_out, options, &seams)?;
-    println!(
+    print(&format!(
         "serving {}, kubeconfig {}",
         server.url(),
         server.kubeconfig().display()
-    );
+    ))?;
     server.run(&seams, ended).await
 }
 

@@ -3,10 +3,10 @@
 mod command_line;
 mod examples;
 
-use std::io::stdout;
 use std::process::ExitCode;
 
 use windlass_host::cli::{FAILED, exit, run};
+use windlass_host::screen::print_document;
 use windlass_host::seams::Seams;
 use windlass_host::telemetry;
 
@@ -35,9 +35,9 @@ pub fn main(windlass: Windlass) -> ExitCode {
 
 fn start(windlass: Windlass) -> anyhow::Result<()> {
     if let Command::Completion(flags) = &windlass.command {
-        let mut command = command();
-        clap_complete::generate(flags.shell, &mut command, "windlass", &mut stdout().lock());
-        return Ok(());
+        let (mut command, mut script) = (command(), Vec::new());
+        clap_complete::generate(flags.shell, &mut command, "windlass", &mut script);
+        return Ok(print_document(&String::from_utf8(script)?)?);
     }
     let mut threads = None;
     if let Command::Host(command) = &windlass.command {

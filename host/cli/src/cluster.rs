@@ -24,7 +24,7 @@ use windlass_apiserver::options::{Node, Options};
 use crate::apiserver::Embedded;
 use crate::project;
 use controllers::Bundled;
-use windlass_host::admin::folder::{self, PortFile};
+use windlass_host::admin::folder::{self, PortFile, RunningHost};
 use windlass_host::admin::{self, BindAddress, Ports};
 use windlass_host::api::Api;
 use windlass_host::connect::ClusterFlags;
@@ -33,6 +33,7 @@ use windlass_host::lease::Times;
 use windlass_host::metrics::PluginStage;
 use windlass_host::plugin::{HttpMeans, ServerAddresses, code_cache, sandboxes};
 use windlass_host::runtime::{HostDependencies, identity, wire};
+use windlass_host::screen::print;
 use windlass_host::seams::{Seams, Task};
 use windlass_host::shutdown::{self, ShutdownPhase, advance};
 use windlass_host::source::{FolderWatch, Wanted};
@@ -123,29 +124,37 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
     let _ready = seams.spawn.task(async move {
         started_all(&started, &names).await;
         let status = page.map(|page| format!(", status at {page}"));
-        println!(
+        // Where nobody hears it, the cluster runs all the same.
+        let _ = print(&format!(
             "the cluster at {url} has {nodes} node{} and {} plugins{}\nexport KUBECONFIG={}",
             if nodes == 1 { "" } else { "s" },
             names.len(),
             status.unwrap_or_default(),
             kubeconfig.display()
-        );
+        ));
     });
     let ended = host.run(sources, &phase, &phases).await;
     advance(&phase, ShutdownPhase::Drain);
     ended
 }
 
-/// Says in the folder of the kubeconfig which host it is of, where that is the default one.
+/// Says which host the folder of the kubeconfig has, where that is the default one.
 fn announce(host: &str, page: Option<&str>, kubeconfig: &Path) -> Option<PortFile> {
-    let folder = kubeconfig.parent()?;
+    let own = kubeconfig.parent()?;
     let cluster = ClusterFlags {
         kubeconfig: Some(kubeconfig.to_owned()),
         context: None,
         namespace: None,
     };
-    let is_own = folder.ends_with(".windlass");
-    folder::write(folder, host, page.filter(|_| is_own)?, &cluster).ok()
+    let is_own = own.ends_with(".windlass");
+    let host = RunningHost {
+        name: host,
+        url: page.filter(|_| is_own)?,
+        cluster: &cluster,
+        serves_cluster: true,
+    };
+    let folder = std::path::absolute(own).ok()?;
+    folder::write(folder.parent()?, host).ok()
 }
 
 /// Adds the bundled plugins to what a folder holds, whenever that changes.

@@ -43,7 +43,7 @@ use news::News;
 use session::Session;
 use target::Target;
 use tell::Teller;
-use windlass_host::admin::folder::{self, PortFile};
+use windlass_host::admin::folder::{self, PortFile, RunningHost};
 use windlass_host::admin::{self, BindAddress, Ports};
 use windlass_host::connect::ClusterFlags;
 use windlass_host::connect::connect;
@@ -131,7 +131,15 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
     let page = served.status.map(|address| format!("http://{address}"));
     // Gone when this function ends.
     let _written: Vec<PortFile> = match &page {
-        Some(page) => announce(&targets, &name, page, &cluster),
+        Some(page) => announce(
+            &targets,
+            RunningHost {
+                name: &name,
+                url: page,
+                cluster: &cluster,
+                serves_cluster: kubeconfig.is_some(),
+            },
+        ),
         None => Vec::new(),
     };
     let (folders, held) = mpsc::channel(1);
@@ -170,11 +178,12 @@ fn failure_recorder(own: Option<&Path>, teller: &Teller, seams: &Seams) -> Optio
     failures
 }
 
-/// Each target's folder knows its host, where it can be written.
-fn announce(targets: &[Target], host: &str, page: &str, cluster: &ClusterFlags) -> Vec<PortFile> {
-    let folders = targets.iter().filter_map(|target| own_folder(target).ok());
-    let written = folders.filter_map(|folder| folder::write(&folder, host, page, cluster).ok());
-    written.collect()
+/// Each target's folder knows its host, where that can be written.
+fn announce(targets: &[Target], host: RunningHost<'_>) -> Vec<PortFile> {
+    let folders = targets.iter().map(Target::folder);
+    folders
+        .filter_map(|folder| folder::write(folder, host).ok())
+        .collect()
 }
 
 /// The folder for what belongs to a target, and is nobody's to keep.

@@ -26,7 +26,6 @@ mod wait;
 mod world;
 
 use std::collections::BTreeMap;
-use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -50,7 +49,7 @@ use update::{missed, updated};
 use windlass_host::digest::{Digest, digest};
 use windlass_host::error::Chain;
 use windlass_host::flags::OutputFormat;
-use windlass_host::screen::{Tone, print_status};
+use windlass_host::screen::{Tone, print, print_json, print_status, print_styled};
 use windlass_host::seams::Seams;
 use windlass_host::source::{change_text, text_of};
 use windlass_host::telemetry;
@@ -137,11 +136,10 @@ impl TestSession {
             took_ms: millis(self.seams.clock.now() - began),
             cases,
         };
-        let text = match self.flags.output {
-            OutputFormat::Text => report.summary(),
-            OutputFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
-        };
-        stdout().lock().write_all(text.as_bytes())?;
+        match self.flags.output {
+            OutputFormat::Text => print(&report.summary()),
+            OutputFormat::Json => print_json(&(serde_json::to_string_pretty(&report)? + "\n")),
+        }?;
         if let Some(path) = &self.flags.junit {
             report.write_junit(path)?;
         }
@@ -166,7 +164,7 @@ impl TestSession {
             let mut case = runner.tried(&path, self.flags.update).await;
             case.took_ms = millis(self.seams.clock.now() - began);
             if self.flags.output == OutputFormat::Text {
-                anstream::stdout().write_all(case.text(width).as_bytes())?;
+                print_styled(&case.text(width))?;
             }
             cases.push(case);
         }

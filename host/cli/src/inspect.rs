@@ -1,7 +1,6 @@
 //! `windlass inspect`: what a component is, what it reconciles and what it wants to touch, without a cluster.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -15,6 +14,7 @@ use windlass_host::grants::split_subresource;
 use windlass_host::manifest::Limits;
 use windlass_host::object::Fields;
 use windlass_host::plugin::{Describe, Description, Finalizes, PrimaryWatch};
+use windlass_host::screen::{self, print_json};
 use windlass_host::seams::Seams;
 use windlass_host::text::clean;
 
@@ -86,11 +86,10 @@ pub async fn print(flags: InspectFlags, threads: usize, seams: Seams) -> anyhow:
         .await
         .map_err(|error| anyhow::anyhow!("{}: {}", file.display(), Chain(&error)))?;
     let inspection = Inspection::of(&plugin.description, digest(&bytes).to_string(), bytes.len());
-    let shown = match flags.output {
-        OutputFormat::Text => inspection.text(),
-        OutputFormat::Json => serde_json::to_string_pretty(&inspection)? + "\n",
-    };
-    Ok(std::io::stdout().lock().write_all(shown.as_bytes())?)
+    Ok(match flags.output {
+        OutputFormat::Text => screen::print(&inspection.text()),
+        OutputFormat::Json => print_json(&(serde_json::to_string_pretty(&inspection)? + "\n")),
+    }?)
 }
 
 impl Inspection {

@@ -8,6 +8,8 @@
 //! cluster, dev, inspect  a small cluster; runs an author's project while it is written, and renders what a plugin would write; describes a component
 //! apiserver, project, top  the embedded API server; an author's project; a terminal
 //! ```
+// `screen` prints everything.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod apiserver;
 pub mod cli;

@@ -11,7 +11,6 @@
 mod decisions;
 
 use std::fs;
-use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,7 +29,7 @@ use windlass_host::object::ObjectRef;
 use windlass_host::plugin::transcript::Player;
 use windlass_host::plugin::{Describe, Plugin, Request};
 use windlass_host::recording::{API_VERSION, CallOutcome, Function, Recording, component_of};
-use windlass_host::screen::{Tone, print_status};
+use windlass_host::screen::{Tone, print, print_json, print_status};
 use windlass_host::seams::Seams;
 use windlass_host::source::text_of;
 use windlass_host::text::clean_lines;
@@ -121,11 +120,10 @@ pub async fn replay(flags: ReplayFlags, threads: usize, seams: Seams) -> anyhow:
         replayed,
         hidden_values: recording.hidden_values,
     };
-    let shown = match flags.output {
-        OutputFormat::Text => clean_lines(&answer.text(&recording), LINE) + "\n",
-        OutputFormat::Json => serde_json::to_string_pretty(&answer)? + "\n",
-    };
-    stdout().lock().write_all(shown.as_bytes())?;
+    match flags.output {
+        OutputFormat::Text => print(&clean_lines(&answer.text(&recording), LINE)),
+        OutputFormat::Json => print_json(&(serde_json::to_string_pretty(&answer)? + "\n")),
+    }?;
     if same { Ok(()) } else { Err(Different.into()) }
 }
 

@@ -3,7 +3,7 @@
 mod draw;
 mod state;
 
-use std::io::{IsTerminal, Write, stdout};
+use std::io::{IsTerminal, stdout};
 use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
@@ -14,10 +14,11 @@ use futures::StreamExt;
 use clap::Args;
 
 use state::{Asked, Next, Screen, View};
-use windlass_host::admin::client::{document, fetch};
+use windlass_host::admin::client::{document, text};
 use windlass_host::admin::folder;
 use windlass_host::error::Chain;
 use windlass_host::flags::{HostFlags, OutputFormat};
+use windlass_host::screen::{print, print_json};
 use windlass_host::seams::Seams;
 use windlass_host::status::{Status, table};
 
@@ -43,13 +44,16 @@ pub async fn top(flags: TopFlags, seams: Seams) -> anyhow::Result<()> {
     let base = folder::find_host(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
     let base = base.as_str();
     let (status, json): (Status, String) = document(base, "/?o=json", &seams).await?;
-    let shown = match flags.output {
-        Some(OutputFormat::Json) => json,
-        Some(OutputFormat::Text) => table(&status),
-        None if !stdout().is_terminal() => table(&status),
-        None => return watch(base, status, &seams).await,
-    };
-    Ok(stdout().lock().write_all(shown.as_bytes())?)
+    match flags.output {
+        Some(OutputFormat::Json) => Ok(print_json(&json)?),
+        None if is_terminal() => watch(base, status, &seams).await,
+        Some(OutputFormat::Text) | None => Ok(print(&table(&status))?),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing is printed")]
+fn is_terminal() -> bool {
+    stdout().is_terminal()
 }
 
 async fn watch(base: &str, status: Status, seams: &Seams) -> anyhow::Result<()> {
@@ -102,8 +106,7 @@ async fn look(base: &str, view: &View, seams: &Seams) -> anyhow::Result<Asked> {
             Asked::Plugin(Box::new(document(base, &path, seams).await?.0))
         }
         View::Object { query, .. } => {
-            let text = fetch(base, &format!("/why?{query}"), seams).await?;
-            Asked::Object(String::from_utf8_lossy(&text).into_owned())
+            Asked::Object(text(base, &format!("/why?{query}"), seams).await?)
         }
     })
 }

@@ -8,36 +8,64 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::net::TcpStream;
 
 use crate::seams::Seams;
-use crate::text::clean;
+use crate::text::{clean, clean_lines};
 
 /// How long an answer may take, the API server's included.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The largest answer that is read.
 const LARGEST: usize = 16 << 20;
 
-/// The document under `path` at `base`, and its text.
+/// The document under `path` at `base`, and its text. The texts in the document move no cursor: whatever answers there may be
+/// no host.
 ///
 /// # Errors
-/// As [`fetch`]; also that something else answers there.
+/// No host answers there, what is asked for is none, or something else answers.
 pub async fn document<T: DeserializeOwned>(
     base: &str,
     path: &str,
     seams: &Seams,
 ) -> anyhow::Result<(T, String)> {
     let fetched = fetch(base, path, seams).await?;
-    let document = serde_json::from_slice(&fetched)
+    let document = serde_json::from_slice(&fetched).map(cleaned);
+    let document = document
+        .and_then(serde_json::from_value)
         .with_context(|| format!("what answers at {base} is not a windlass of this version"))?;
     Ok((document, String::from_utf8_lossy(&fetched).into_owned()))
+}
+
+/// The text under `path` at `base`, for people.
+///
+/// # Errors
+/// No host answers there, or what is asked for is none.
+pub async fn text(base: &str, path: &str, seams: &Seams) -> anyhow::Result<String> {
+    let fetched = fetch(base, path, seams).await?;
+    Ok(clean_lines(&String::from_utf8_lossy(&fetched), usize::MAX))
+}
+
+/// `value` without what moves a cursor.
+fn cleaned(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(clean_lines(&text, usize::MAX)),
+        Value::Array(items) => items.into_iter().map(cleaned).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            fields
+                .map(|(name, value)| (clean(&name, usize::MAX), cleaned(value)))
+                .collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
 }
 
 /// What is under `path` at `base`, a plain URL such as `http://127.0.0.1:8082`.
 ///
 /// # Errors
 /// No host answers there, or what is asked for is none.
-pub async fn fetch(base: &str, path: &str, seams: &Seams) -> anyhow::Result<Bytes> {
+async fn fetch(base: &str, path: &str, seams: &Seams) -> anyhow::Result<Bytes> {
     let address = base.trim_end_matches('/');
     let Some(address) = address.strip_prefix("http://") else {
         bail!("--admin-url must be a plain address, such as http://127.0.0.1:8082");
@@ -73,4 +101,20 @@ pub async fn fetch(base: &str, path: &str, seams: &Seams) -> anyhow::Result<Byte
             PATIENCE.as_secs()
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_host_says_moves_the_cursor() {
+        let said =
+            json!({ "a\u{1b}[2J": [{ "b": "\u{1b}]0;x\u{7}\u{9b}1mred\u{202e}\nnext" }], "c": 1 });
+        let want =
+            json!({ "a\u{fffd}[2J": [{ "b": "\u{fffd}]0;x\u{fffd}\u{fffd}1mred\nnext" }], "c": 1 });
+        assert_eq!(cleaned(said), want);
+    }
 }

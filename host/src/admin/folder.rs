@@ -1,8 +1,12 @@
-//! The host of a folder: `windlass dev` writes where it is and on which cluster it runs, and other commands of the
+//! The host of a folder: `windlass dev` writes where it is and on which cluster it runs, and other commands that run in the
 //! folder mean these.
+//!
+//! - The file is in the user's state folder, and so is the kubeconfig of an API server that `windlass dev` brings: a file in
+//!   the folder itself could be anybody's who shares the folder, and a kubeconfig can name a command to run.
 
-use std::fs;
-use std::io;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,14 +14,15 @@ use serde::{Deserialize, Serialize};
 
 use super::client::document;
 use crate::connect::ClusterFlags;
+use crate::digest::digest;
 use crate::screen::{Tone, print_status};
 use crate::seams::Seams;
+use crate::seams::environment::user_state;
 use crate::status::Status;
 use crate::text::clean;
 
-/// The folder of a project that holds what is nobody's to keep, and the file in it.
-const FOLDER: &str = ".windlass";
-const FILE: &str = "host.json";
+/// The folder in the user's state folder that holds a file for each folder with a host.
+const HOSTS: &str = "hosts";
 /// Where a host is asked if nothing else is known.
 const USUAL: &str = "http://127.0.0.1:8082";
 /// How long the host of a folder may take to say who it is.
@@ -41,6 +46,19 @@ struct HostOf {
     context: Option<String>,
 }
 
+/// A host that runs.
+#[derive(Clone, Copy, Debug)]
+pub struct RunningHost<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Where it shows its status.
+    pub url: &'a str,
+    /// The cluster that it runs on.
+    pub cluster: &'a ClusterFlags,
+    /// Whether the cluster is one that its process serves: then `cluster` names a kubeconfig, which is copied.
+    pub serves_cluster: bool,
+}
+
 /// A file that is there for as long as this is held.
 #[derive(Debug)]
 pub struct PortFile {
@@ -53,32 +71,69 @@ impl Drop for PortFile {
         // Another host may have taken the folder over.
         if fs::read_to_string(&self.path).is_ok_and(|held| held == self.text) {
             let _ = fs::remove_file(&self.path);
+            let _ = fs::remove_file(kubeconfig_beside(&self.path));
         }
     }
 }
 
-/// Writes into `folder`, a project's `.windlass`, that `host` shows its status at `url`, and runs on `cluster`.
+/// Writes into the user's state folder that `host` is the host of `folder`.
 ///
 /// # Errors
-/// The file cannot be written.
-pub fn write(folder: &Path, host: &str, url: &str, cluster: &ClusterFlags) -> io::Result<PortFile> {
+/// The user has no state folder, or the file cannot be written.
+pub fn write(folder: &Path, host: RunningHost<'_>) -> io::Result<PortFile> {
+    let state = user_state().ok_or(io::ErrorKind::NotFound)?;
+    write_in(&state, folder, host)
+}
+
+fn write_in(state: &Path, folder: &Path, host: RunningHost<'_>) -> io::Result<PortFile> {
+    let path = file_of(state, folder)?;
+    let mut made = DirBuilder::new();
+    made.recursive(true).mode(0o700);
+    made.create(path.parent().unwrap_or(state))?;
     // The reader of this may be in another folder.
-    let kubeconfig = cluster.kubeconfig.as_deref().map(std::path::absolute);
-    let kubeconfig = kubeconfig.transpose()?;
+    let named = host.cluster.kubeconfig.as_deref().map(std::path::absolute);
+    let kubeconfig = match named.transpose()? {
+        Some(named) if host.serves_cluster => {
+            let copy = kubeconfig_beside(&path);
+            write_private(&copy, &fs::read_to_string(named)?)?;
+            Some(copy)
+        }
+        named => named,
+    };
     let held = HostOf {
         api_version: "windlass.dev/v1alpha1".to_owned(),
         kind: "HostAddress".to_owned(),
-        host: host.to_owned(),
-        url: url.to_owned(),
+        host: host.name.to_owned(),
+        url: host.url.to_owned(),
         kubeconfig: kubeconfig.and_then(|file| file.to_str().map(str::to_owned)),
-        context: cluster.context.clone(),
+        context: host.cluster.context.clone(),
     };
-    let written = PortFile {
-        path: folder.join(FILE),
-        text: serde_json::to_string(&held)? + "\n",
-    };
-    fs::write(&written.path, &written.text)?;
-    Ok(written)
+    let text = serde_json::to_string(&held)? + "\n";
+    write_private(&path, &text)?;
+    Ok(PortFile { path, text })
+}
+
+/// The file of the host of `folder`, in the user's folder for `state`.
+///
+/// # Errors
+/// There is no such folder.
+fn file_of(state: &Path, folder: &Path) -> io::Result<PathBuf> {
+    let whole = fs::canonicalize(folder)?;
+    let name = digest(whole.as_os_str().as_encoded_bytes()).to_string();
+    let name = name.rsplit(':').next().unwrap_or_default();
+    Ok(state.join(HOSTS).join(format!("{name}.json")))
+}
+
+/// The copy of a kubeconfig that belongs to such a file.
+fn kubeconfig_beside(file: &Path) -> PathBuf {
+    file.with_extension("kubeconfig")
+}
+
+/// Writes a file that only its user reads.
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(path)?.write_all(text.as_bytes())
 }
 
 /// Which host a command asks: the one that is `named`, the one of `folder` while it runs, or the usual one. Says which
@@ -122,7 +177,11 @@ async fn answers_at(url: &str, seams: &Seams) -> Option<String> {
 }
 
 fn read(folder: &Path) -> Option<HostOf> {
-    let text = fs::read_to_string(folder.join(FOLDER).join(FILE)).ok()?;
+    read_in(&user_state()?, folder)
+}
+
+fn read_in(state: &Path, folder: &Path) -> Option<HostOf> {
+    let text = fs::read_to_string(file_of(state, folder).ok()?).ok()?;
     serde_json::from_str(&text).ok()
 }
 
@@ -213,6 +272,48 @@ mod tests {
     }
 
     #[test]
+    fn a_folders_host_is_known_by_what_the_user_has_written_and_not_by_what_is_in_the_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let (state, project) = (home.path().join("state"), home.path().join("project"));
+        fs::create_dir_all(project.join(".windlass")).unwrap();
+        let forged = serde_json::to_string(&held()).unwrap();
+        fs::write(project.join(".windlass/host.json"), forged).unwrap();
+        assert_eq!(read_in(&state, &project), None);
+
+        let kubeconfig = project.join(".windlass/kubeconfig");
+        fs::write(&kubeconfig, "users: []").unwrap();
+        let cluster = ClusterFlags {
+            kubeconfig: Some(kubeconfig.clone()),
+            context: None,
+            namespace: None,
+        };
+        let host = RunningHost {
+            name: "laptop_abc",
+            url: "http://127.0.0.1:40000",
+            cluster: &cluster,
+            serves_cluster: true,
+        };
+        let written = write_in(&state, &project, host).unwrap();
+        fs::write(&kubeconfig, "users: [{ name: mallory }]").unwrap();
+        let read = read_in(&state, &project).unwrap();
+        let copy = PathBuf::from(read.kubeconfig.unwrap());
+        assert!(copy.starts_with(&state), "{copy:?}");
+        assert_eq!(fs::read_to_string(&copy).unwrap(), "users: []");
+        assert_eq!(read_in(&state, home.path()), None);
+        drop(written);
+        assert_eq!(read_in(&state, &project), None);
+        assert!(!copy.exists());
+
+        let host = RunningHost {
+            serves_cluster: false,
+            ..host
+        };
+        let _written = write_in(&state, &project, host).unwrap();
+        let read = read_in(&state, &project).unwrap();
+        assert_eq!(read.kubeconfig.as_deref(), kubeconfig.to_str());
+    }
+
+    #[test]
     fn the_cluster_of_the_folders_host_is_changed_while_that_runs() {
         let own = "/x/.windlass/kubeconfig";
         let on_another = HostOf {
@@ -288,18 +389,25 @@ mod tests {
     #[test]
     fn the_file_is_there_while_the_host_is_and_is_not_taken_from_another() {
         let home = tempfile::tempdir().unwrap();
-        let folder = home.path().join(FOLDER);
-        fs::create_dir(&folder).unwrap();
+        let (state, folder) = (home.path().join("state"), home.path());
         let cluster = cluster_at(Some("/x/.windlass/kubeconfig"), None);
-        let at = |host: &str, url: &str| write(&folder, host, url, &cluster).unwrap();
+        let at = |name: &str, url: &str| {
+            let host = RunningHost {
+                name,
+                url,
+                cluster: &cluster,
+                serves_cluster: false,
+            };
+            write_in(&state, folder, host).unwrap()
+        };
         let first = at("laptop_abc", "http://127.0.0.1:40000");
-        assert_eq!(read(home.path()), Some(held()));
+        assert_eq!(read_in(&state, folder), Some(held()));
         let second = at("laptop_def", "http://127.0.0.1:40001");
         drop(first);
-        assert_eq!(read(home.path()).unwrap().host, "laptop_def");
+        assert_eq!(read_in(&state, folder).unwrap().host, "laptop_def");
         drop(second);
-        assert_eq!(read(home.path()), None);
-        fs::write(folder.join(FILE), "{").unwrap();
-        assert_eq!(read(home.path()), None, "a damaged file is none");
+        assert_eq!(read_in(&state, folder), None);
+        fs::write(file_of(&state, folder).unwrap(), "{").unwrap();
+        assert_eq!(read_in(&state, folder), None, "a damaged file is none");
     }
 }

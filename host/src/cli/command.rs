@@ -54,6 +54,7 @@ impl HostCommand {
     }
 
     /// Does it without threads, a log and time, if it needs none of them.
+    #[expect(clippy::disallowed_methods, reason = "a host reads it, and no person")]
     pub fn run_alone(&self) -> Option<anyhow::Result<()>> {
         match self {
             Self::Compile => {

@@ -5,6 +5,7 @@ use std::thread::available_parallelism;
 
 use crate::error::Chain;
 use crate::plugin::compiler::{CompileError, REFUSED};
+use crate::screen::complain;
 use crate::seams::{Clock, Rng, Seams, Spawn, guest_threads};
 use crate::text::clean_lines;
 
@@ -56,7 +57,7 @@ pub fn exit(ended: anyhow::Result<()>, failed: u8, is_daemon: bool) -> ExitCode 
     };
     // The host that started this says the rest.
     if let Some(CompileError::Refused(refused)) = error.downcast_ref() {
-        eprintln!("{refused}");
+        complain(&refused.to_string());
         return ExitCode::from(REFUSED);
     }
     // Some of it may be what a guest or a server said.
@@ -64,7 +65,7 @@ pub fn exit(ended: anyhow::Result<()>, failed: u8, is_daemon: bool) -> ExitCode 
     if is_daemon && tracing::enabled!(tracing::Level::ERROR) {
         tracing::error!("{said}");
     } else {
-        eprintln!("error: {said}");
+        complain(&format!("error: {said}"));
     }
     ExitCode::from(failed)
 }

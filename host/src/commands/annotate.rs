@@ -14,6 +14,7 @@ use crate::connect::connect;
 use crate::error::Chain;
 use crate::flags::object_name;
 use crate::object::{PAUSED, REQUESTED};
+use crate::screen::print;
 use crate::seams::Seams;
 
 /// Annotate an object, for the host that reconciles it.
@@ -98,10 +99,10 @@ pub async fn annotate(flags: &AnnotateFlags, mark: Mark, seams: Seams) -> anyhow
         format!(" in namespace {namespace}")
     });
     match api.text(request).await {
-        Ok(_) => {
-            println!("{resource}/{name}{place} {}", mark.past_tense());
-            Ok(())
-        }
+        Ok(_) => Ok(print(&format!(
+            "{resource}/{name}{place} {}",
+            mark.past_tense()
+        ))?),
         Err(error) if error.is_not_found() => {
             bail!(
                 "there is no {resource}/{name}{place}: name its namespace with -n, or see `kubectl get {resource} -A`"

@@ -18,6 +18,7 @@ use crate::hosting::carriers;
 use crate::lease::{Lease, ObservedLease, Session, Times};
 use crate::manifest::belongs_to_kubernetes;
 use crate::object::finalizer_of;
+use crate::screen::{complain, print};
 use crate::seams::{Seams, Task};
 use crate::text::is_dns_label;
 
@@ -141,15 +142,19 @@ async fn take_off(flags: &ReleaseFlags, api: &Api, seams: &Seams) -> anyhow::Res
             Ok(objects) => objects,
             Err(error) => {
                 failed += 1;
-                eprintln!("cannot list {resource}: {error:#}");
+                complain(&format!("cannot list {resource}: {error:#}"));
                 continue;
             }
         };
         for object in objects {
             let kind = resource.kind.to_lowercase();
-            let name = format!("{kind}.{}/{}", resource.group, object.metadata.key);
+            let group = match &*resource.group {
+                "" => String::new(),
+                group => format!(".{group}"),
+            };
+            let name = format!("{kind}{group}/{}", object.metadata.key);
             if flags.dry_run {
-                println!("{name} would be released (dry run)");
+                print(&format!("{name} would be released (dry run)"))?;
                 continue;
             }
             match settle_finalizer(
@@ -163,11 +168,11 @@ async fn take_off(flags: &ReleaseFlags, api: &Api, seams: &Seams) -> anyhow::Res
             {
                 Ok(_) => {
                     released += 1;
-                    println!("{name} released");
+                    print(&format!("{name} released"))?;
                 }
                 Err(error) => {
                     failed += 1;
-                    eprintln!("{name} not released: {}", Chain(&error));
+                    complain(&format!("{name} not released: {}", Chain(&error)));
                 }
             }
         }
@@ -176,7 +181,7 @@ async fn take_off(flags: &ReleaseFlags, api: &Api, seams: &Seams) -> anyhow::Res
         bail!("{failed} of the steps above failed; {released} objects were released");
     }
     if released == 0 && !flags.dry_run {
-        eprintln!("no object carries the finalizer {finalizer}");
+        complain(&format!("no object carries the finalizer {finalizer}"));
     }
     Ok(())
 }

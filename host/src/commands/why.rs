@@ -1,6 +1,5 @@
 //! `windlass why`: asks a host that runs.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::bail;
@@ -9,6 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::admin::client::document;
 use crate::admin::folder;
 use crate::flags::{HostFlags, object_name};
+use crate::screen::{print, print_json};
 use crate::seams::Seams;
 use crate::why::{Explanation, dot, text};
 
@@ -57,10 +57,9 @@ pub async fn ask(flags: WhyFlags, seams: Seams) -> anyhow::Result<()> {
     let path = format!("/why?{query}");
     let base = folder::find_host(flags.host.admin_url.as_deref(), Path::new("."), &seams).await;
     let (answer, json): (Explanation, String) = document(&base, &path, &seams).await?;
-    let shown = match flags.output {
-        WhyOutput::Text => text(&answer),
-        WhyOutput::Json => json,
-        WhyOutput::Dot => dot(&answer),
-    };
-    Ok(std::io::stdout().lock().write_all(shown.as_bytes())?)
+    Ok(match flags.output {
+        WhyOutput::Text => print(&text(&answer)),
+        WhyOutput::Json => print_json(&json),
+        WhyOutput::Dot => print(&dot(&answer)),
+    }?)
 }

@@ -2,12 +2,10 @@
 
 use std::fmt;
 
+use windlass_yaml::scalar;
+
 use super::{Grant, Namespaces, Owners};
 use crate::selector::SelectorMapping;
-use crate::text::clean;
-
-/// The longest reason that is written.
-const TEXT: usize = 512;
 
 /// `{ apiGroups: [apps], resources: [deployments], verbs: [get], namespaces: all }`.
 impl fmt::Display for Grant {
@@ -56,13 +54,12 @@ impl Grant {
 }
 
 /// Grants as entries of `grants:`, a field on each line, `indent` spaces from the left. A comment says why one is
-/// powerful.
+/// powerful. It holds no word of the grant: somebody may have chosen the words so that a reader takes them for YAML.
 pub fn block<'a>(grants: impl IntoIterator<Item = &'a Grant>, indent: usize) -> String {
     let mut out = String::new();
     for grant in grants {
         for reason in grant.powers() {
-            let reason = clean(&reason.to_string(), TEXT);
-            out.push_str(&format!("{:indent$}# Powerful: {reason}\n", ""));
+            out.push_str(&format!("{:indent$}# Powerful: {}.\n", "", reason.why));
         }
         for (number, (field, value)) in grant.fields().into_iter().enumerate() {
             let mark = if number == 0 { "- " } else { "  " };
@@ -72,22 +69,19 @@ pub fn block<'a>(grants: impl IntoIterator<Item = &'a Grant>, indent: usize) -> 
     out
 }
 
-/// As [`block`], but nothing powerful is acknowledged: that is a comment, for the person who reviews it.
+/// As [`block`], but nothing powerful is acknowledged: that is left to the person who reviews it.
 pub fn block_to_review<'a>(grants: impl IntoIterator<Item = &'a Grant>, indent: usize) -> String {
-    let mut out = String::new();
-    for grant in grants {
-        let acknowledge = grant.acknowledgements();
-        let open = Grant {
-            acknowledge: Vec::new(),
-            ..grant.clone()
-        };
-        out.push_str(&block([&open], indent));
-        if !acknowledge.is_empty() {
-            let acknowledge = words(&acknowledge);
-            out.push_str(&format!("{:indent$}  # acknowledge: {acknowledge}\n", ""));
-        }
-    }
-    out
+    let open = grants.into_iter().map(|grant| Grant {
+        acknowledge: Vec::new(),
+        ..grant.clone()
+    });
+    block(&open.collect::<Vec<_>>(), indent)
+}
+
+/// The field that acknowledges what is powerful in a grant: `acknowledge: [secrets/get]`. None if nothing is.
+pub fn acknowledge_field(grant: &Grant) -> Option<String> {
+    let acknowledge = grant.acknowledgements();
+    (!acknowledge.is_empty()).then(|| format!("acknowledge: {}", words(&acknowledge)))
 }
 
 /// Grants as entries of `grants:`, in one line.
@@ -130,20 +124,6 @@ pub(crate) fn words(words: &[String]) -> String {
     format!("[{}]", words.join(", "))
 }
 
-/// A word as YAML reads it back; in quotes, as JSON has them, if it could be something else.
-fn scalar(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-./ ".contains(c);
-    let is_plain = word.starts_with(|c: char| c.is_ascii_lowercase())
-        && word.chars().all(plain)
-        && !word.ends_with(' ')
-        && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&word);
-    if is_plain {
-        word.to_owned()
-    } else {
-        serde_json::Value::from(word).to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,7 +133,21 @@ mod tests {
         let words =
             |words: &[&str]| -> Vec<String> { words.iter().map(|&word| word.to_owned()).collect() };
         let odd = [
-            "", "*", "on", "n", "null", "1", "a: b", "a, b", "é", "\"", "x#y", "-", "[a]",
+            "",
+            "*",
+            "on",
+            "n",
+            "null",
+            "1",
+            "a: b",
+            "a, b",
+            "é",
+            "\"",
+            "x#y",
+            "-",
+            "[a]",
+            "a\nb",
+            "a\u{2028}b: c",
         ];
         let grants = [
             Grant {
@@ -229,7 +223,7 @@ mod tests {
       resources: [configmaps, services]
       verbs: [get]
       namespaces: all
-    # Powerful: secrets: "#;
+    # Powerful: it holds passwords, keys and tokens."#;
         assert!(text.starts_with(want), "{text}");
         let want = r#"
     - apiGroups: [""]

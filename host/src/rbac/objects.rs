@@ -9,10 +9,10 @@ use k8s_openapi::api::rbac::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 use serde_json::json;
+use windlass_yaml::comment;
 
 use super::rules::{RoleScope, Rules};
 use crate::api::ServiceAccount;
-use crate::text::clean;
 
 /// The group of everything here.
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -55,7 +55,8 @@ impl<'a> RolesFor<'a> {
 /// An object, and what is said above it.
 #[derive(Clone, Debug)]
 pub(super) struct Printed {
-    comment: String,
+    /// The lines of the comment above it.
+    above: String,
     object: RbacObject,
 }
 
@@ -80,13 +81,11 @@ pub(super) fn roles(
     let mut printed = Vec::new();
     for (place, rules) in rules {
         let remarks = remarks.get(&place).into_iter().flatten();
-        let line = |remark: &String| format!("\n{}", clean(remark, 1 << 10));
+        let line = |remark: &String| format!("\n{remark}");
         let remarks: String = remarks.map(line).collect();
         let (scope, namespace) = match place {
             RoleScope::Everywhere => ("in all namespaces".to_owned(), None),
-            RoleScope::Namespace(name) => {
-                (format!("in namespace {}", clean(&name, 63)), Some(name))
-            }
+            RoleScope::Namespace(name) => (format!("in namespace {}", comment(&name)), Some(name)),
         };
         let metadata = metadata(plugin, namespace, account);
         let [role, binding] = pair(metadata, rules, account);
@@ -94,8 +93,8 @@ pub(super) fn roles(
             roles_for.comment(plugin, file, &scope) + &remarks,
             format!("Gives it to {account}."),
         ];
-        for (comment, object) in comments.into_iter().zip([role, binding]) {
-            printed.push(Printed { comment, object });
+        for (above, object) in comments.into_iter().zip([role, binding]) {
+            printed.push(Printed { above, object });
         }
     }
     printed
@@ -109,7 +108,7 @@ pub(super) fn service_account(plugin: &str, account: &ServiceAccount) -> Printed
         ..ObjectMeta::default()
     };
     Printed {
-        comment: format!("Who plugin {plugin} is to the API server. Its namespace must exist."),
+        above: format!("Who plugin {plugin} is to the API server. Its namespace must exist."),
         object: RbacObject::ServiceAccount(k8s_openapi::api::core::v1::ServiceAccount {
             metadata,
             // No pod runs as it.
@@ -189,10 +188,13 @@ fn pair(metadata: ObjectMeta, rules: Vec<PolicyRule>, account: &ServiceAccount) 
 /// None that is known.
 pub(super) fn yaml(printed: &[Printed]) -> anyhow::Result<String> {
     let mut text = String::new();
-    for Printed { comment, object } in printed {
+    for Printed { above, object } in printed {
         let object = serde_saphyr::to_string(object).context("cannot write YAML")?;
-        let comment = comment.replace('\n', "\n# ");
-        text.push_str(&format!("---\n# {comment}\n{}\n", object.trim_end()));
+        text.push_str("---\n");
+        for line in above.lines() {
+            text.push_str(&format!("# {}\n", comment(line)));
+        }
+        text.push_str(&format!("{}\n", object.trim_end()));
     }
     Ok(text)
 }
@@ -219,8 +221,7 @@ mod tests {
             ..PolicyRule::default()
         };
         let account = ServiceAccount::new("windlass-system", "windlass").unwrap();
-        let remarks =
-            BTreeMap::from([(place.clone(), vec!["Powerful: pods: they run.".to_owned()])]);
+        let remarks = BTreeMap::from([(place.clone(), vec!["Powerful: they run.".to_owned()])]);
         let rules = BTreeMap::from([(place, vec![rule])]);
         let of = ("greeter", "plugins/greeter.yaml");
         roles(of, rules, &remarks, RolesFor::Host(&account))
@@ -231,7 +232,7 @@ mod tests {
         let text = yaml(&printed(RoleScope::Everywhere)).unwrap();
         let want = r#"---
 # What plugin greeter of plugins/greeter.yaml is granted in all namespaces, and what the host needs for it.
-# Powerful: pods: they run.
+# Powerful: they run.
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:
@@ -276,7 +277,15 @@ subjects:
     #[test]
     fn a_place_that_looks_like_something_else_in_yaml_is_a_text() {
         for name in [
-            "on", "y", "null", "123", "1e3", "0x1f", "12:30:45", "a\nb: c",
+            "on",
+            "y",
+            "null",
+            "123",
+            "1e3",
+            "0x1f",
+            "12:30:45",
+            "a\nb: c",
+            "a\u{2028}b: c",
         ] {
             let text = yaml(&printed(RoleScope::Namespace(name.into()))).unwrap();
             let read: Vec<serde_json::Value> = serde_saphyr::from_multiple(&text).unwrap();

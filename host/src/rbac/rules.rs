@@ -299,7 +299,7 @@ pub(super) fn remarks(
     let mut remarks: BTreeMap<RoleScope, Vec<String>> = BTreeMap::new();
     for grant in grants.iter() {
         let powers = grant.powers().into_iter();
-        let mut said: Vec<String> = powers.map(|it| format!("Powerful: {it}.")).collect();
+        let mut said: Vec<String> = powers.map(|it| format!("Powerful: {}.", it.why)).collect();
         if let Namespaces::Selected { .. } = grant.namespaces {
             said.push(SELECTS.to_owned());
         }

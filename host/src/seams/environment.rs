@@ -3,18 +3,27 @@
 use std::path::PathBuf;
 
 /// The folder for compiled code, if no flag names one: in `XDG_CACHE_HOME`, or `~/.cache`.
+pub fn user_code_cache() -> Option<PathBuf> {
+    Some(of_user("XDG_CACHE_HOME", ".cache")?.join("code"))
+}
+
+/// The folder for what one command tells another: in `XDG_STATE_HOME`, or `~/.local/state`.
+pub fn user_state() -> Option<PathBuf> {
+    of_user("XDG_STATE_HOME", ".local/state")
+}
+
+/// The program's folder in the one that a variable names, or in this one of the user's home.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the place that reads the environment"
 )]
-pub fn user_code_cache() -> Option<PathBuf> {
-    let cache = match std::env::var_os("XDG_CACHE_HOME") {
-        Some(cache) if !cache.is_empty() => PathBuf::from(cache),
-        _ => {
-            PathBuf::from(std::env::var_os("HOME").filter(|home| !home.is_empty())?).join(".cache")
-        }
+fn of_user(variable: &str, in_home: &str) -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let folder = match set(variable) {
+        Some(folder) => PathBuf::from(folder),
+        None => PathBuf::from(set("HOME")?).join(in_home),
     };
-    Some(cache.join("windlass").join("code"))
+    Some(folder.join("windlass"))
 }
 
 /// What the environment says of proxies, as Go's `httpproxy` reads it.

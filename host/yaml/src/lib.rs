@@ -2,10 +2,12 @@
 //!
 //! - Scalars follow YAML 1.1: `0400` is 256, `yes` is true.
 //! - A key is what JSON has for it: the key `y` is `"true"`, the key `0400` is `"256"`.
+//! - [`scalar`] and [`comment`] write words of others into YAML.
 //! - Everything that reads YAML uses [`options`]; [`Untyped`] stands wherever a value has no type of its own.
 
 mod number;
 pub mod untyped;
+mod write;
 
 use std::fmt;
 
@@ -16,6 +18,7 @@ use serde_saphyr::{Options, Spanned};
 
 pub use number::{whole, whole_numbers};
 use untyped::{Notation, Seed, float};
+pub use write::{comment, quoted, scalar};
 
 /// Deeper than this nothing is read.
 const MAX_DEPTH: usize = 10_000;

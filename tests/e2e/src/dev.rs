@@ -47,6 +47,7 @@ impl Dev {
             command.env_remove(name);
         }
         command.env("WINDLASS_CODE_CACHE", workspace().join("target/code-cache"));
+        command.env("XDG_STATE_HOME", workspace().join("target/state"));
         command.current_dir(folder).arg("dev").args(arguments);
         command.args(["-o", "json", "--admin-bind-address", "127.0.0.1:0"]);
         command.stdin(Stdio::null());

@@ -4,7 +4,7 @@
 //!   answered as a smoke test's are, and noted.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write, stdin, stdout};
+use std::io::{Read, stdin};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,10 +36,11 @@ use windlass_host::plugin::{
 };
 use windlass_host::recording::Function;
 use windlass_host::runtime::{HostDependencies, identity, wire};
-use windlass_host::screen::{Tone, print_status};
+use windlass_host::screen::{Tone, print_document, print_json, print_status};
 use windlass_host::seams::{Rng, Seams};
 use windlass_host::text::clean;
 use windlass_host::view::{View, WatchSpec};
+use windlass_yaml::comment;
 
 /// The longest text of a guest that is shown.
 const TEXT: usize = 2 << 10;
@@ -115,11 +116,10 @@ pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow:
         kind: "Rendering",
         calls,
     };
-    let shown = match flags.output {
-        ObjectFormat::Yaml => yaml(&rendering)?,
-        ObjectFormat::Json => serde_json::to_string_pretty(&rendering)? + "\n",
-    };
-    stdout().lock().write_all(shown.as_bytes())?;
+    match flags.output {
+        ObjectFormat::Yaml => print_document(&yaml(&rendering)?),
+        ObjectFormat::Json => print_json(&(serde_json::to_string_pretty(&rendering)? + "\n")),
+    }?;
     if failed > 0 {
         bail!("{failed} of {number} calls failed");
     }
@@ -342,9 +342,10 @@ impl From<CapturedWrite> for WriteOf {
 fn yaml(rendering: &Rendering) -> anyhow::Result<String> {
     let mut out = String::new();
     for call in &rendering.calls {
-        out.push_str(&format!("# {}: {}\n", call.object, call.returned));
+        let head = format!("{}: {}", call.object, call.returned);
+        out.push_str(&format!("# {}\n", comment(&head)));
         if let Some(error) = &call.error {
-            out.push_str(&format!("# error: {error}\n"));
+            out.push_str(&format!("# error: {}\n", comment(error)));
         }
         for write in &call.writes {
             let applied = matches!(write.verb, "apply" | "create");
@@ -352,10 +353,14 @@ fn yaml(rendering: &Rendering) -> anyhow::Result<String> {
                 Some(body) => serde_saphyr::to_string(body).context("cannot write YAML")?,
                 None => String::new(),
             };
-            out.push_str(&format!("---\n# {} {}\n", write.verb, write.node));
+            let head = format!("{} {}", write.verb, write.node);
+            out.push_str(&format!("---\n# {}\n", comment(&head)));
             for line in text.lines() {
-                let mark = if applied { "" } else { "#   " };
-                out.push_str(&format!("{mark}{line}\n"));
+                if applied {
+                    out.push_str(&format!("{line}\n"));
+                } else {
+                    out.push_str(&format!("#   {}\n", comment(line)));
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Says what happened, at once and in order: a build's own words come between ours.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use super::news::News;
 use windlass_host::connect::ClusterFlags;
 use windlass_host::flags::OutputFormat;
 use windlass_host::object::ObjectRef;
-use windlass_host::screen::{Tone, print_status_at};
+use windlass_host::screen::{Tone, print_json, print_status_at};
 use windlass_host::seams::{Clock, time_of_day, watch};
 use windlass_host::text::shell_word;
 use windlass_host::why::PassAnswer;
@@ -158,9 +158,7 @@ fn document(news: &News, wall: Timestamp) -> io::Result<()> {
         time: wall.to_string(),
         news,
     };
-    let mut line = serde_json::to_vec(&document)?;
-    line.push(b'\n');
-    io::stdout().lock().write_all(&line)
+    print_json(&(serde_json::to_string(&document)? + "\n"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! `windlass doctor`: whether this machine can build and run plugins, and the one line that fixes it.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -12,6 +11,7 @@ use super::toolchain::{Tool, all_tools, needed};
 use super::{DOCUMENT, Project};
 use windlass_host::flags::OutputFormat;
 use windlass_host::plugin::{code_cache, sandboxes};
+use windlass_host::screen::{print, print_json};
 use windlass_host::seams::{Seams, Spawn};
 
 /// What was found.
@@ -80,18 +80,17 @@ pub async fn doctor(flags: DoctorFlags, threads: usize, seams: Seams) -> anyhow:
         .iter()
         .filter(|check| check.state == "missing")
         .count();
-    let shown = match flags.output {
-        OutputFormat::Text => text(&checks),
+    match flags.output {
+        OutputFormat::Text => print(&text(&checks)),
         OutputFormat::Json => {
             let diagnosis = Diagnosis {
                 api_version: "windlass.dev/v1alpha1",
                 kind: "Diagnosis",
                 checks,
             };
-            serde_json::to_string_pretty(&diagnosis)? + "\n"
+            print_json(&(serde_json::to_string_pretty(&diagnosis)? + "\n"))
         }
-    };
-    std::io::stdout().lock().write_all(shown.as_bytes())?;
+    }?;
     match missing {
         0 => Ok(()),
         1 => bail!("1 thing is missing, see above"),

@@ -1,9 +1,10 @@
 //! `windlass manifest`: the Plugin document of a component, with the grants that it asks for, to be reviewed.
 //!
-//! - What is powerful is not acknowledged: a host refuses the document until somebody has done that.
+//! - What is powerful is not acknowledged: a host refuses the document until somebody has done that. What to write is
+//!   said on standard error.
+//! - No word of the component stands in a comment, and none outside of quotes unless it is plain.
 
 use std::fmt::Write as _;
-use std::io::{Write as _, stdout};
 
 use anyhow::anyhow;
 
@@ -14,18 +15,17 @@ use super::flags::ManifestFlags;
 use super::missing::readiness;
 use windlass_host::digest::digest;
 use windlass_host::error::Chain;
-use windlass_host::grants::{Grant, Grants, Namespaces, block_to_review};
+use windlass_host::grants::{Grant, Grants, Namespaces, acknowledge_field, block_to_review};
 use windlass_host::manifest::Limits;
 use windlass_host::plugin::{Describe, Description, PrimaryWatch};
+use windlass_host::screen::{Tone, print_document, print_status};
 use windlass_host::seams::Seams;
-use windlass_host::text::clean;
+use windlass_yaml::{quoted, scalar};
 
 /// Where the entries of `grants:` begin.
 const INDENT: usize = 4;
-/// The longest text of a component that is shown.
-const TEXT: usize = 200;
 
-/// Prints the document.
+/// Prints the document, and on standard error what it is of and what somebody has to acknowledge.
 ///
 /// # Errors
 /// The component cannot be read, no host would load it, or it needs what is never granted.
@@ -53,8 +53,23 @@ pub async fn manifest(flags: ManifestFlags, threads: usize, seams: Seams) -> any
         source: (source.0, &source.1),
         digest: &digest(&bytes).to_string(),
     };
-    let text = component.document(description)?;
-    Ok(stdout().lock().write_all(text.as_bytes())?)
+    let document = component.document(description)?;
+    let what = format!(
+        "{} {}  {}",
+        description.name, description.version, component.digest
+    );
+    print_status(Tone::Good, "Described", &what)?;
+    for line in document.to_acknowledge {
+        print_status(Tone::Warning, "Powerful", &line)?;
+    }
+    Ok(print_document(&document.text)?)
+}
+
+/// A document to be reviewed.
+struct Document {
+    text: String,
+    /// For each powerful grant, what to add to it.
+    to_acknowledge: Vec<String>,
 }
 
 /// A component that gets a document.
@@ -66,7 +81,7 @@ struct Component<'a> {
 }
 
 impl Component<'_> {
-    fn document(&self, description: &Description) -> anyhow::Result<String> {
+    fn document(&self, description: &Description) -> anyhow::Result<Document> {
         let Self {
             name,
             source: (field, place),
@@ -77,11 +92,9 @@ impl Component<'_> {
         let to_grant = to_grant
             .map_err(|never| anyhow!("the plugin needs access that is never granted: {never}"))?;
         let mut out = format!(
-            "# {} {}, {digest}\n# Review the grants. A host refuses a powerful one until its line `acknowledge` is no longer a comment.\n",
-            clean(&description.name, TEXT),
-            clean(&description.version, TEXT),
+            "# {digest}\n# Review the grants. A host refuses a powerful one until it has the field `acknowledge`, and says what to write.\n"
         );
-        let place = serde_json::Value::from(*place);
+        let (name, place) = (scalar(name), quoted(place));
         let _ = write!(
             out,
             "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata:\n  name: {name}\nspec:\n  source:\n    {field}: {place}\n"
@@ -94,24 +107,39 @@ impl Component<'_> {
         if !description.origins.is_empty() {
             out.push_str("  # GET and HEAD only, until you add `methods`.\n  http:\n    allow:\n");
             for origin in &description.origins {
+                let origin = scalar(&origin.to_string());
                 let _ = writeln!(out, "    - origin: {origin}");
             }
         }
         let every = description.every_kind().map(|(_, watch)| watch);
-        if to_grant.is_empty() && every.is_none() {
-            return Ok(out);
+        if !to_grant.is_empty() || every.is_some() {
+            out.push_str("  grants:\n");
+            out.push_str(&block_to_review(&to_grant, INDENT));
         }
-        out.push_str("  grants:\n");
-        out.push_str(&block_to_review(&to_grant, INDENT));
+        let mut grants = to_grant;
         if let Some(every) = every {
-            out.push_str(&of_every_kind(description, every));
+            let example = of_every_kind(description, every);
+            out.push_str(
+                "    # The plugin reconciles every kind that a grant names. Write one for each, such as:\n",
+            );
+            out.push_str(&block_to_review([&example], INDENT));
+            grants.push(example);
         }
-        Ok(out)
+        let advice = grants.iter().enumerate().filter_map(|(index, grant)| {
+            let field = acknowledge_field(grant)?;
+            Some(format!(
+                "spec.grants[{index}]: if the plugin is to have it, add {field}"
+            ))
+        });
+        Ok(Document {
+            text: out,
+            to_acknowledge: advice.collect(),
+        })
     }
 }
 
-/// The grants of a plugin for every kind: which kinds these are, nobody but the reader knows.
-fn of_every_kind(description: &Description, every: &PrimaryWatch) -> String {
+/// A grant for a plugin that reconciles every kind: only the reader knows which kinds these are.
+fn of_every_kind(description: &Description, every: &PrimaryWatch) -> Grant {
     let mut verbs = every.verbs();
     let needs = description.needs.iter();
     let needs = needs.filter(|need| description.is_of_every_kind(need));
@@ -120,11 +148,7 @@ fn of_every_kind(description: &Description, every: &PrimaryWatch) -> String {
             verbs.push(verb);
         }
     }
-    let example = Grant::suggested("", &["configmaps"], &verbs, Namespaces::All);
-    let example = block_to_review([&example], INDENT);
-    format!(
-        "    # The plugin reconciles every kind that a grant names. Write one for each, such as:\n{example}"
-    )
+    Grant::suggested("", &["configmaps"], &verbs, Namespaces::All)
 }
 
 #[cfg(test)]
@@ -135,7 +159,7 @@ mod tests {
 
     use super::*;
 
-    fn document(description: &Description) -> String {
+    fn document(description: &Description) -> Document {
         let component = Component {
             name: "x",
             source: ("file", "x.wasm"),
@@ -149,19 +173,33 @@ mod tests {
         let mut description = Description::asking("", "configmaps", &["get", "create"]);
         let watch = Description::asking("x.dev", "xes", &["get", "list", "watch"]);
         description.needs.extend(watch.needs);
-        let text = document(&description);
+        let Document {
+            text,
+            to_acknowledge,
+        } = document(&description);
         let read = windlass_host::manifest::parse(&Origin::File("x.yaml".into()), &text).unwrap();
         assert_eq!(description.missing(&read[0].grants), [""; 0], "{text}");
         assert_eq!(read[0].source.file(), Some(Path::new("x.wasm")));
+        assert_eq!(to_acknowledge, [""; 0]);
 
         let secrets = Description::asking("", "secrets", &["get"]);
         description.needs.extend(secrets.needs);
-        let text = document(&description);
+        let Document {
+            text,
+            to_acknowledge,
+        } = document(&description);
         let parse =
             |text: &str| windlass_host::manifest::parse(&Origin::File("x.yaml".into()), text);
         let refused = parse(&text).unwrap_err().to_string();
         assert!(refused.contains("acknowledge: [secrets/get]"), "{refused}");
-        let reviewed = text.replace("# acknowledge:", "acknowledge:");
+        let [advice] = to_acknowledge.as_slice() else {
+            panic!("{to_acknowledge:?}");
+        };
+        let (_, field) = advice.split_once("add ").unwrap();
+        let reviewed = text.replace(
+            "resources: [secrets]\n",
+            &format!("resources: [secrets]\n      {field}\n"),
+        );
         let read = parse(&reviewed).unwrap();
         assert_eq!(description.missing(&read[0].grants), [""; 0], "{reviewed}");
     }
@@ -176,7 +214,7 @@ mod tests {
         description.crds.push(crd.to_owned());
         let origin = windlass_egress::Origin::parse("https://api.example.com").unwrap();
         description.origins.push(origin);
-        let text = document(&description);
+        let text = document(&description).text;
         let read = windlass_host::manifest::parse(&Origin::File("x.yaml".into()), &text).unwrap();
         let document = &read[0];
         assert_eq!(description.missing(&document.grants), [""; 0], "{text}");
@@ -193,7 +231,7 @@ mod tests {
             digest: "sha256:0",
         };
         let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
-        let error = component.document(&leases).unwrap_err().to_string();
+        let error = component.document(&leases).err().unwrap().to_string();
         assert!(error.contains("never granted: leases"), "{error}");
     }
 }

@@ -2,7 +2,6 @@
 
 mod edit;
 
-use std::io::{Write, stdout};
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
@@ -17,7 +16,7 @@ use windlass_host::manifest;
 use windlass_host::needs::{CoverageQuery, Readiness};
 use windlass_host::plugin::{Description, PrimaryWatch};
 use windlass_host::rbac::primary_plural;
-use windlass_host::screen::{Tone, print_status};
+use windlass_host::screen::{Tone, print_document, print_status};
 use windlass_host::seams::Seams;
 use windlass_host::source::change_text;
 use windlass_host::text::shell_word;
@@ -48,7 +47,7 @@ pub async fn grants(flags: GrantsFlags, threads: usize, seams: Seams) -> anyhow:
         print_status(Tone::Good, "Added", &text)?;
     } else {
         let text = block(&to_grant, INDENT);
-        stdout().lock().write_all(text.as_bytes())?;
+        print_document(&text)?;
     }
     Ok(())
 }

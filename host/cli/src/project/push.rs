@@ -3,7 +3,6 @@
 //! - The same component gives the same digest: no clock is read.
 //! - What it is and what it asks for is said in annotations, so that it can be judged before it is pulled.
 
-use std::io::{Write as _, stdout};
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
@@ -19,7 +18,7 @@ use windlass_host::error::Chain;
 use windlass_host::flags::OutputFormat;
 use windlass_host::manifest::Limits;
 use windlass_host::plugin::{Describe, Description, interfaces};
-use windlass_host::screen::{Tone, print_status};
+use windlass_host::screen::{Tone, print, print_json, print_status};
 use windlass_host::seams::{Seams, environment};
 use windlass_registry::{Artifact, Client};
 
@@ -51,7 +50,7 @@ pub async fn push(flags: PushFlags, threads: usize, seams: Seams) -> anyhow::Res
         OutputFormat::Text => {
             let Description { name, version, .. } = &description;
             print_status(Tone::Good, "Pushed", &format!("{name} {version}"))?;
-            writeln!(stdout().lock(), "{pinned}")?;
+            print(&pinned.to_string())?;
         }
         OutputFormat::Json => {
             let pushed = json!({
@@ -60,7 +59,7 @@ pub async fn push(flags: PushFlags, threads: usize, seams: Seams) -> anyhow::Res
                 "name": description.name,
                 "version": description.version,
             });
-            writeln!(stdout().lock(), "{pushed:#}")?;
+            print_json(&format!("{pushed:#}\n"))?;
         }
     }
     Ok(())

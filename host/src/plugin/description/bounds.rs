@@ -1,4 +1,8 @@
-//! How much a description may say.
+//! How much a description may say, and in which characters.
+//!
+//! - Each text may hold the characters that Kubernetes allows in the field that it becomes:
+//!   <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>. All of them are printable ASCII, so no text
+//!   ends a line, or hides a part of itself, in a document, a terminal or a log.
 
 use crate::plugin::bindings::types;
 use crate::text::clean;
@@ -18,6 +22,41 @@ const TEXT: usize = 512;
 /// CustomResourceDefinitions that it may carry, and bytes that they may have together.
 const CRDS: usize = 64;
 const CRD_BYTES: usize = 1 << 20;
+
+/// What a text may consist of.
+#[derive(Clone, Copy, Debug)]
+struct Alphabet {
+    /// What the text is.
+    text: &'static str,
+    /// What it may hold beside letters and digits of ASCII.
+    marks: &'static str,
+}
+
+impl Alphabet {
+    /// `text` is no more than `marks`, letters and digits.
+    const fn new(text: &'static str, marks: &'static str) -> Self {
+        Self { text, marks }
+    }
+
+    fn holds(self, c: char) -> bool {
+        c.is_ascii_alphanumeric() || self.marks.contains(c)
+    }
+}
+
+// As a value of a label, since labels and annotations carry both: and `+`, as semantic versions have it.
+const NAME: Alphabet = Alphabet::new("name", "-._");
+const VERSION: Alphabet = Alphabet::new("version", "-._+");
+const API_VERSION: Alphabet = Alphabet::new("API version", "-./*");
+const KIND: Alphabet = Alphabet::new("kind", "-*");
+const GROUP: Alphabet = Alphabet::new("API group", "-.*");
+const RESOURCE: Alphabet = Alphabet::new("resource", "-./*");
+const VERB: Alphabet = Alphabet::new("verb", "-*");
+// Names of some kinds are any segment of a path: `system:controller:job-controller`, `jane@example.com`.
+const RESOURCE_NAME: Alphabet = Alphabet::new("resource name", "-._:@+~!$&'()*,;=");
+const LABEL_SELECTOR: Alphabet = Alphabet::new("label selector", "-._/=!,()<> ");
+const FIELD_SELECTOR: Alphabet = Alphabet::new("field selector", "-._/:=!,\\[]'\" ");
+const FIELD: Alphabet = Alphabet::new("path of a field", "-._/:$[]'*@+~ ");
+const ORIGIN: Alphabet = Alphabet::new("origin", "-._~:/[]%");
 
 /// Refuses what no honest plugin needs: a description is read by the host's own threads.
 pub(super) fn check(raw: &types::Description) -> Result<(), String> {
@@ -60,16 +99,49 @@ pub(super) fn check(raw: &types::Description) -> Result<(), String> {
             "it carries more than {CRDS} CustomResourceDefinitions, or more than {CRD_BYTES} bytes of them"
         ));
     }
-    let selectors = primaries()
-        .flat_map(|primary| [&primary.label_selector, &primary.field_selector])
-        .flatten();
-    let names = primaries().flat_map(|primary| [&primary.api_version, &primary.kind]);
-    let texts = lists.into_iter().flatten().chain(selectors).chain(names);
-    let wrong = |text: &&String| text.len() > TEXT || text.chars().any(char::is_control);
-    match texts.into_iter().find(wrong) {
-        Some(text) => Err(format!(
-            "one of its texts has more than {TEXT} bytes or control characters: {:?}",
-            clean(text, 60)
+    texts(raw).try_for_each(|(alphabet, text)| check_text(alphabet, text))
+}
+
+/// Each text that a description holds, but for its definitions, and what the text may consist of.
+fn texts(raw: &types::Description) -> impl Iterator<Item = (Alphabet, &String)> {
+    let head = [(NAME, &raw.name), (VERSION, &raw.version)].into_iter();
+    let of_primary = raw.primaries.iter().flat_map(|primary| {
+        let names = [(API_VERSION, &primary.api_version), (KIND, &primary.kind)].into_iter();
+        let labels = primary.label_selector.iter();
+        let fields = primary.field_selector.iter();
+        names
+            .chain(labels.map(|text| (LABEL_SELECTOR, text)))
+            .chain(fields.map(|text| (FIELD_SELECTOR, text)))
+            .chain(primary.fields.iter().map(|text| (FIELD, text)))
+    });
+    let of_need = raw.needs.iter().flat_map(|rule| {
+        let lists = [
+            (GROUP, &rule.api_groups),
+            (RESOURCE, &rule.resources),
+            (RESOURCE_NAME, &rule.resource_names),
+            (VERB, &rule.verbs),
+            (FIELD, &rule.fields),
+        ];
+        let lists = lists.into_iter();
+        lists.flat_map(|(alphabet, list)| list.iter().map(move |text| (alphabet, text)))
+    });
+    let origins = raw.origins.iter().map(|text| (ORIGIN, text));
+    head.chain(of_primary).chain(of_need).chain(origins)
+}
+
+fn check_text(alphabet: Alphabet, text: &str) -> Result<(), String> {
+    let Alphabet { text: what, marks } = alphabet;
+    let shown = clean(text, 60);
+    if text.len() > TEXT {
+        return Err(format!(
+            "its {what} {shown:?} has {} bytes: {TEXT} is the most",
+            text.len()
+        ));
+    }
+    match text.chars().find(|c| !alphabet.holds(*c)) {
+        Some(c) => Err(format!(
+            "its {what} {shown:?} holds the character {}: only letters and digits of ASCII and {marks} are allowed there",
+            c.escape_unicode()
         )),
         None => Ok(()),
     }

@@ -54,6 +54,66 @@ fn a_description_cannot_be_made_to_grow_in_the_host() {
     assert!(carries(2, 600 << 10).is_err());
 }
 
+/// A description, and each of its texts in turn.
+type Put = fn(&mut types::Description, &str);
+
+const PUTS: [Put; 13] = [
+    |raw, text| raw.name = text.into(),
+    |raw, text| raw.version = text.into(),
+    |raw, text| raw.primaries[0].api_version = text.into(),
+    |raw, text| raw.primaries[0].kind = text.into(),
+    |raw, text| raw.primaries[0].label_selector = Some(text.into()),
+    |raw, text| raw.primaries[0].field_selector = Some(text.into()),
+    |raw, text| raw.primaries[0].fields = vec![text.into()],
+    |raw, text| raw.needs[0].api_groups = vec![text.into()],
+    |raw, text| raw.needs[0].resources = vec![text.into()],
+    |raw, text| raw.needs[0].resource_names = vec![text.into()],
+    |raw, text| raw.needs[0].verbs = vec![text.into()],
+    |raw, text| raw.needs[0].fields = vec![text.into()],
+    |raw, text| raw.origins = vec![text.into()],
+];
+
+#[test]
+fn no_text_of_a_description_holds_what_is_not_printable_ascii() {
+    let allowed = [
+        "my_plugin.v2",
+        "1.4.2-rc.1+build_7",
+        "x.dev/v1",
+        "Thing",
+        "app=web,tier!=db,env in (a, b),!legacy,cores>2",
+        "metadata.name=a,spec.nodeName!=b",
+        ".metadata.annotations['x.dev/y']",
+        "x.dev",
+        "things/status",
+        "system:controller:job-controller",
+        "deletecollection",
+        ".spec.template",
+        "https://[::1]:8443",
+    ];
+    for (put, text) in PUTS.iter().zip(allowed) {
+        let mut raw = description(rule(1, 1, "get"));
+        put(&mut raw, text);
+        assert_eq!(bounds::check(&raw), Ok(()), "{text}");
+        let low = '\u{0}'..'\u{3100}';
+        let high = "\u{d7ff}\u{e000}\u{feff}\u{fffe}\u{1f642}\u{e0041}\u{10ffff}".chars();
+        let strange = low
+            .chain(high)
+            .filter(|c| !c.is_ascii_graphic() && *c != ' ');
+        for c in strange.chain("#\"`{}".chars()) {
+            // A quote is a part of a field selector.
+            let is_quote = c == '"' && raw.primaries[0].field_selector.is_some();
+            put(&mut raw, &format!("x{c}y"));
+            assert_eq!(bounds::check(&raw).is_err(), !is_quote, "{text}: {c:?}");
+        }
+    }
+    let mut raw = description(rule(1, 1, "get"));
+    raw.needs[0].resource_names = vec!["a\u{2028}b: c".into()];
+    assert_eq!(
+        Description::read(raw).unwrap_err(),
+        "its resource name \"ab: c\" holds the character \\u{2028}: only letters and digits of ASCII and -._:@+~!$&'()*,;= are allowed there"
+    );
+}
+
 #[test]
 fn a_plural_is_what_the_needs_say_or_a_guess() {
     let watches = |resources: &[&str]| {

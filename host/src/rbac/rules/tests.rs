@@ -185,13 +185,10 @@ fn whoever_applies_roles_reads_why_they_are_powerful() {
     let of = |name: &str| remarks[&RoleScope::Namespace(name.into())].clone();
     assert_eq!(of("a").len(), 1);
     assert!(
-        of("a")[0].starts_with("Powerful: deployments: a pod runs"),
+        of("a")[0].starts_with("Powerful: a pod runs"),
         "{remarks:?}"
     );
-    assert_eq!(
-        of("b"),
-        ["Powerful: secrets: it holds passwords, keys and tokens."]
-    );
+    assert_eq!(of("b"), ["Powerful: it holds passwords, keys and tokens."]);
     assert_eq!(of("c"), [""; 0]);
 }
 

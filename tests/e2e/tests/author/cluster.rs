@@ -126,6 +126,7 @@ impl Drop for Local {
 fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(host_binary().unwrap());
     command.env("WINDLASS_CODE_CACHE", workspace().join("target/code-cache"));
+    command.env("XDG_STATE_HOME", workspace().join("target/state"));
     command
         .current_dir(folder)
         .args(["cluster", "--plugins", "plugins"]);

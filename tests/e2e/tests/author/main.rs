@@ -6,5 +6,6 @@ mod cluster;
 mod command_line;
 mod dev;
 mod fake;
+mod printed;
 mod readme;
 mod transcript;

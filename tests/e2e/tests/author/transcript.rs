@@ -207,6 +207,7 @@ impl Shell {
             command.env("KUBECONFIG", kubeconfig);
         }
         command.env("WINDLASS_CODE_CACHE", workspace().join("target/code-cache"));
+        command.env("XDG_STATE_HOME", workspace().join("target/state"));
         // What npm has to say about the settings of the person who runs this is not part of the page.
         command.env("NPM_CONFIG_LOGLEVEL", "error");
         command.current_dir(folder).process_group(0);

@@ -36,7 +36,7 @@ fn what_is_missing_fails_a_build_and_is_added_when_asked_for() -> Result<()> {
     ensure!(printed.status.success(), "{printed:?}");
     for line in [
         "    - apiGroups: [\"\"]\n      resources: [configmaps]\n",
-        "    # Powerful: deployments: ",
+        "    # Powerful: a pod runs ",
         "    - apiGroups: [apps]\n      resources: [deployments]\n",
     ] {
         ensure!(yaml.contains(line), "{line}: {yaml}");

@@ -1,7 +1,7 @@
 //! In a terminal: keys, and a terminal that goes away. `script` of util-linux is the terminal.
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
@@ -9,8 +9,18 @@ use anyhow::{Context, Result, bail, ensure};
 use parking_lot::Mutex;
 use serde_json::Value;
 use windlass_e2e::{DEADLINE, Dev, eventually, host_binary, windlass_alone, workspace};
+use windlass_host::digest::digest;
 
 use super::{COMPILER, project};
+
+/// The file that says which host a folder has.
+fn host_file(folder: &Path) -> Result<PathBuf> {
+    let folder = folder.canonicalize()?;
+    let name = digest(folder.as_os_str().as_encoded_bytes()).to_string();
+    let name = name.replace("sha256:", "");
+    let hosts = workspace().join("target/state/windlass/hosts");
+    Ok(hosts.join(name).with_extension("json"))
+}
 
 /// A session in a terminal.
 struct Terminal {
@@ -38,6 +48,7 @@ impl Terminal {
             "/dev/null",
         ]);
         command.env("WINDLASS_CODE_CACHE", workspace().join("target/code-cache"));
+        command.env("XDG_STATE_HOME", workspace().join("target/state"));
         command
             .env_remove("KUBECONFIG")
             .env("TERM", "xterm")
@@ -149,6 +160,7 @@ async fn top_goes_from_all_plugins_to_one_and_to_its_objects() -> Result<()> {
     let here = |arguments: &[&str]| {
         let mut command = Command::new(host_binary()?);
         command.args(arguments).current_dir(home.path());
+        command.env("XDG_STATE_HOME", workspace().join("target/state"));
         command.env_remove("WINDLASS_ADMIN_URL");
         anyhow::Ok(command.output()?)
     };
@@ -163,7 +175,7 @@ async fn top_goes_from_all_plugins_to_one_and_to_its_objects() -> Result<()> {
     let said = here(&["why", "greeting/ada"])?;
     ensure!(said.status.success(), "{said:?}");
     // It is gone with its host. What a killed one leaves behind is known by its name.
-    let file = home.path().join(".windlass/host.json");
+    let file = host_file(home.path())?;
     let left = std::fs::read(&file)?;
     dev.interrupt()?;
     dev.ended().await?;
@@ -188,6 +200,7 @@ async fn an_object_is_paused_where_the_folders_host_runs() -> Result<()> {
         command
             .args([verb, "greeting/ada"])
             .current_dir(home.path());
+        command.env("XDG_STATE_HOME", workspace().join("target/state"));
         // Where the user's own cluster would be.
         command.env("KUBECONFIG", home.path().join("nowhere"));
         anyhow::Ok(command.output()?)
@@ -208,10 +221,11 @@ async fn an_object_is_paused_where_the_folders_host_runs() -> Result<()> {
         );
         ensure!(out.contains(says), "{out}");
         let cluster = "that of the host of this folder, kubeconfig /";
+        ensure!(errors.contains("target/state/windlass/hosts/"), "{errors}");
         ensure!(errors.contains(cluster), "{errors}");
     }
     // What a killed host leaves behind names no cluster.
-    let file = home.path().join(".windlass/host.json");
+    let file = host_file(home.path())?;
     let left = std::fs::read(&file)?;
     dev.interrupt()?;
     dev.ended().await?;
