@@ -1,4 +1,6 @@
-//! The plugins' own numbers, beside the host's: `plugin_<plugin>_<name>`, so that no plugin can take another's name.
+//! The plugins' own numbers, beside the host's: `plugin_<plugin>_<name>`.
+//!
+//! - No plugin takes a name of another one: `plugin_a_b_c` belongs to the plugin `a-b` while there is one, and not to `a`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,31 +43,73 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// By name; of two plugins whose names come to the same with a number of theirs, such as `a` with `b_c` and `a-b` with
-/// `c`, the first has its say about what it is.
+/// By name.
 fn families(
     plugins: &BTreeMap<Arc<str>, Arc<PluginMetrics>>,
 ) -> BTreeMap<String, (MetricKind, Vec<Sample>)> {
     let mut all: BTreeMap<String, (MetricKind, Vec<Sample>)> = BTreeMap::new();
     for (plugin, meters) in plugins {
-        let prefix = plugin.replace('-', "_");
+        let prefix = prefix(plugin);
         for (name, CustomFamily { kind, series }) in meters.custom_metrics.all() {
-            let family = all.entry(format!("plugin_{prefix}_{name}"));
-            let (known, held) = family.or_insert_with(|| (kind, Vec::new()));
-            if *known != kind {
+            let name = format!("{prefix}{name}");
+            if belongs_to_another(&name, plugin, plugins.keys()) {
                 continue;
             }
-            held.extend(series.into_iter().map(|(mut labels, number)| {
+            let series = series.into_iter().map(|(mut labels, number)| {
                 labels.insert(0, ("controller".to_owned(), plugin.to_string()));
                 (labels, number)
-            }));
+            });
+            all.insert(name, (kind, series.collect()));
         }
     }
     all
+}
+
+/// How all names of a plugin's numbers begin. A plugin's name has no underscore, so each has another beginning.
+fn prefix(plugin: &str) -> String {
+    format!("plugin_{}_", plugin.replace('-', "_"))
+}
+
+/// Whether a name belongs to another plugin than this one: to that with the longest beginning.
+fn belongs_to_another<'a>(
+    name: &str,
+    plugin: &str,
+    mut plugins: impl Iterator<Item = &'a Arc<str>>,
+) -> bool {
+    plugins.any(|other| other.len() > plugin.len() && name.starts_with(&prefix(other)))
 }
 
 fn histogram(mut row: MetricEncoder<'_>, sum: f64, counts: &[u64]) -> fmt::Result {
     let bounds = BUCKETS.iter().copied().chain([f64::INFINITY]);
     let buckets: Vec<(f64, u64)> = bounds.zip(counts.iter().copied()).collect();
     row.encode_histogram::<NoLabelSet>(sum, counts.iter().sum(), &buckets, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_plugin_takes_the_metric_names_of_another() {
+        let plugins: Vec<Arc<str>> = ["a", "a-b", "a-b-c", "ab"].map(Arc::from).to_vec();
+        let owners = [
+            ("plugin_a_turns", vec!["a"]),
+            ("plugin_a_b_turns", vec!["a-b"]),
+            ("plugin_a_b_c_turns", vec!["a-b-c"]),
+            ("plugin_a_b_ca_turns", vec!["a-b"]),
+            ("plugin_a_bc_turns", vec!["a"]),
+            ("plugin_ab_turns", vec!["ab"]),
+        ];
+        for (name, want) in owners {
+            let own = plugins.iter().filter(|plugin| {
+                name.starts_with(&prefix(plugin))
+                    && !belongs_to_another(name, plugin, plugins.iter())
+            });
+            assert_eq!(
+                own.map(|plugin| &**plugin).collect::<Vec<_>>(),
+                want,
+                "{name}"
+            );
+        }
+    }
 }
