@@ -11,6 +11,7 @@ mod merge;
 mod namespaces;
 mod power;
 mod problem;
+mod protected;
 mod raw;
 mod selected;
 mod used;
@@ -18,6 +19,7 @@ mod yaml;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -26,10 +28,12 @@ use crate::text;
 pub use breadth::Breadth;
 pub use merge::merged;
 pub use namespaces::Namespaces;
+use power::is_write;
 pub(crate) use power::{BIND, never_by_wildcard};
 pub use power::{Power, PowerReason};
 pub(crate) use problem::finalizer_problem as problem_of_finalizer;
 pub use problem::{GrantError, GrantErrors};
+pub(crate) use protected::joined as joined_field_selectors;
 pub use used::{Unused, Used};
 pub(crate) use yaml::words;
 pub use yaml::{acknowledge_field, block, block_to_review, entries};
@@ -119,7 +123,11 @@ impl fmt::Display for Access<'_> {
 
 /// The grants of one plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grants(pub(crate) Vec<Grant>);
+pub struct Grants {
+    given: Vec<Grant>,
+    /// The namespace of the host, if it is in one.
+    protected: Option<Arc<str>>,
+}
 
 impl Grants {
     /// Checks the verbs and the power of each grant.
@@ -136,15 +144,26 @@ impl Grants {
             })
             .collect();
         if wrong.is_empty() {
-            Ok(Self(grants))
+            Ok(Self {
+                given: grants,
+                protected: None,
+            })
         } else {
             Err(GrantErrors(wrong))
         }
     }
 
+    /// Parts of grants that were checked before.
+    pub(crate) fn parts(given: impl Iterator<Item = Grant>) -> Self {
+        Self {
+            given: given.collect(),
+            protected: None,
+        }
+    }
+
     /// Each grant, as the document has it.
     pub fn iter(&self) -> impl Iterator<Item = &Grant> {
-        self.0.iter()
+        self.given.iter()
     }
 
     /// Whether `access` is allowed to a call about a primary in `home` (none for a cluster-scoped
@@ -166,11 +185,12 @@ impl Grants {
             &access.resource.plural,
             access.subresource,
         ) || power::is_hosts_own(access)
+            || self.protect(access)
         {
             return false;
         }
         let by_namespace = power::must_name_namespace(access);
-        self.0.iter().any(|grant| {
+        self.given.iter().any(|grant| {
             grant.names(
                 access.verb,
                 &access.resource.group,
@@ -206,14 +226,16 @@ impl Grants {
     /// Whether any grant is about `group` at all: what a plugin may know of kinds that are not
     /// served.
     pub fn know_group(&self, group: &str) -> bool {
-        self.0.iter().any(|grant| matches(&grant.api_groups, group))
+        self.given
+            .iter()
+            .any(|grant| matches(&grant.api_groups, group))
     }
 
     /// Whether `verb` on a resource is granted anywhere, to whatever names.
     pub fn name_kind(&self, verb: &str, group: &str, plural: &str) -> bool {
         !power::is_never(group, plural, None)
             && self
-                .0
+                .given
                 .iter()
                 .any(|grant| grant.names(verb, group, plural, None))
     }
@@ -222,7 +244,7 @@ impl Grants {
     pub fn cover_need(&self, verb: &str, group: &str, resource: &str, names: &[String]) -> bool {
         let (plural, subresource) = split_subresource(resource);
         !power::is_never(group, plural, subresource)
-            && self.0.iter().any(|grant| {
+            && self.given.iter().any(|grant| {
                 grant.names(verb, group, plural, subresource)
                     && (grant.resource_names.is_empty()
                         || (!names.is_empty()
@@ -238,7 +260,7 @@ impl Grants {
             return scope;
         }
         for grant in self
-            .0
+            .given
             .iter()
             .filter(|grant| grant.names("watch", group, plural, None))
         {
@@ -256,7 +278,7 @@ impl Grants {
             };
             scope = scope.union(more);
         }
-        scope
+        self.without_protected(group, plural, scope)
     }
 
     /// Groups and resources, as they are written, that a grant with a place of its own lets a plugin watch.

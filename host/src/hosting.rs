@@ -95,6 +95,8 @@ pub struct Host {
     pub quarantine: Quarantine,
     /// The namespace of the leases.
     pub namespace: String,
+    /// The namespace of the host's own things, which no plugin reaches; none outside of a cluster.
+    pub protected_namespace: Option<String>,
     /// By what others know that this host is alive.
     pub session: Session,
     /// How long passes may take to end when the host or a plugin stops.

@@ -68,6 +68,7 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
     let means = HostDependencies {
         api,
         namespace,
+        protected_namespace: flags.protect_namespace.clone(),
         cache,
         last_good,
         quarantine: Quarantine::of(crashes),
@@ -107,6 +108,8 @@ pub struct HostDependencies {
     pub api: Api,
     /// The namespace of the leases.
     pub namespace: String,
+    /// The namespace of the host's own things, which no plugin reaches; none outside of a cluster.
+    pub protected_namespace: Option<String>,
     /// Where compiled code is kept.
     pub cache: CodeCache,
     /// Where the last good versions are kept, if they are.
@@ -147,6 +150,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
     let HostDependencies {
         api,
         namespace,
+        protected_namespace,
         cache,
         last_good,
         quarantine,
@@ -202,6 +206,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         last_good,
         quarantine,
         namespace,
+        protected_namespace,
         session,
     };
     Wired {

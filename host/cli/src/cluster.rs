@@ -92,6 +92,7 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
     let means = HostDependencies {
         api,
         namespace: NAMESPACE.to_owned(),
+        protected_namespace: None,
         cache: code_cache(flags.code_cache)?,
         last_good: None,
         quarantine: Quarantine::default(),

@@ -106,6 +106,7 @@ pub async fn run(flags: DevFlags, threads: usize, seams: Seams) -> anyhow::Resul
     let means = HostDependencies {
         api,
         namespace,
+        protected_namespace: None,
         cache: code_cache(flags.code_cache.clone())?,
         last_good: None,
         quarantine: Quarantine::default(),

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::kinds::KindsWatch;
 use crate::api::{Discovery, Lookup, Resource, Unserved};
-use crate::grants::{Grants, Scope};
+use crate::grants::{Grants, Scope, joined_field_selectors};
 use crate::informer::{
     EventHandler, InformerKey, InformerPhase, Informers, Notification, Subscription,
 };
@@ -95,17 +95,24 @@ impl Watches {
             watched,
         };
         let of_view = handler(ForView::Resource(primary.clone()));
-        watches.lists.of_primary = subscribe(means.informers, reads, &scope, &of_view, account);
+        watches.lists.of_primary =
+            subscribe(means.informers, reads, (grants, &scope), &of_view, account);
         watches.lists.with_finalizer = with_finalizer.map_or_else(Vec::new, |watched| {
             let watched = (&watched, Fields::default());
             let of_view = handler(ForView::WithFinalizer);
-            subscribe(means.informers, watched, &scope, &of_view, account)
+            subscribe(
+                means.informers,
+                watched,
+                (grants, &scope),
+                &of_view,
+                account,
+            )
         });
         let first = watches.lists.of_primary.first();
         watches.primary = first.filter(|_| !is_every).cloned();
         let listed = watches.lists.synced();
         let in_time = watches.lists.in_time(watches.clock, listed).await;
-        watches.watch_unselected(primary, &scope, &means, view, account);
+        watches.watch_unselected(primary, (grants, &scope), &means, view, account);
         watches.watch_kinds(grants, &means, view);
         if in_time {
             watches.lists.show(view);
@@ -134,6 +141,7 @@ impl Watches {
                 group: need.group.clone(),
                 plural: need.resource.clone(),
                 scope: grants.watch_scope(&need.group, &need.resource, Some(scope)),
+                grants: grants.clone(),
                 informers: means.informers.clone(),
                 discovery: means.discovery.clone(),
                 view: Arc::downgrade(view),
@@ -149,7 +157,7 @@ impl Watches {
     fn watch_unselected(
         &mut self,
         primary: &Resource,
-        scope: &Scope,
+        (grants, scope): (&Grants, &Scope),
         means: &WatchDependencies<'_>,
         view: &Arc<View>,
         account: &Account,
@@ -160,6 +168,7 @@ impl Watches {
                 metadata_only: true,
                 ..InformerKey::all_of(primary.clone())
             },
+            grants: grants.clone(),
             scope: scope.clone(),
             informers: means.informers.clone(),
             view: Arc::downgrade(view),
@@ -262,11 +271,11 @@ impl EventHandler for ViewHandler {
     }
 }
 
-/// A share in one informer, or in one for each namespace.
+/// A share in one informer, or in one for each namespace. In all namespaces, the grants leave out what is the host's.
 fn subscribe(
     informers: &Informers,
     (watched, fields): (&InformerKey, Fields),
-    scope: &Scope,
+    (grants, scope): (&Grants, &Scope),
     handler: &ViewHandler,
     account: &Account,
 ) -> Vec<Arc<Subscription>> {
@@ -274,9 +283,13 @@ fn subscribe(
         Scope::All => vec![None],
         Scope::Namespaces(names) => names.iter().cloned().map(Some).collect(),
     };
-    let one = |namespace| {
+    let left_out = grants.left_out(&watched.resource);
+    let one = |namespace: Option<String>| {
+        let left_out = left_out.as_deref().filter(|_| namespace.is_none());
+        let selected = watched.field_selector.as_deref();
         let watched = InformerKey {
             namespace,
+            field_selector: joined_field_selectors(selected, left_out),
             ..watched.clone()
         };
         Arc::new(informers.subscribe(watched, fields.clone(), Box::new(handler.clone()), account))
@@ -289,6 +302,7 @@ struct UnselectedWatch {
     /// Whether the plugin reads or writes any.
     wanted: watch::Receiver<bool>,
     watched: InformerKey,
+    grants: Grants,
     scope: Scope,
     informers: Informers,
     view: Weak<View>,
@@ -310,7 +324,7 @@ impl UnselectedWatch {
         let informers = subscribe(
             &self.informers,
             watched,
-            &self.scope,
+            (&self.grants, &self.scope),
             &handler,
             &self.account,
         );
@@ -329,6 +343,7 @@ struct Need {
     group: String,
     plural: String,
     scope: Scope,
+    grants: Grants,
     informers: Informers,
     discovery: Arc<Discovery>,
     view: Weak<View>,
@@ -367,7 +382,8 @@ impl Need {
         };
         let watched = (&watched, view.reads_of(resource));
         let account = &self.account;
-        let informers = subscribe(&self.informers, watched, &self.scope, &handler, account);
+        let place = (&self.grants, &self.scope);
+        let informers = subscribe(&self.informers, watched, place, &handler, account);
         for informer in &informers {
             informer.synced().await;
         }

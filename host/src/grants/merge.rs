@@ -76,8 +76,8 @@ mod tests {
                 r#"- { apiGroups: [""], resources: [configmaps, services], verbs: [get] }"#,
             ),
             (
-                "[{ apiGroups: [''], resources: [configmaps], verbs: [patch, create] }, { apiGroups: [''], resources: [services], verbs: [get, create, patch] }, { apiGroups: [''], resources: [configmaps], verbs: [get] }]",
-                r#"- { apiGroups: [""], resources: [configmaps, services], verbs: [get, create, patch] }"#,
+                "[{ apiGroups: [''], resources: [configmaps], verbs: [patch, create] }, { apiGroups: [''], resources: [persistentvolumeclaims], verbs: [get, create, patch] }, { apiGroups: [''], resources: [configmaps], verbs: [get] }]",
+                r#"- { apiGroups: [""], resources: [configmaps, persistentvolumeclaims], verbs: [get, create, patch] }"#,
             ),
             // Neither of these may be one rule: it would grant more.
             (

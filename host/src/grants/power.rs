@@ -188,7 +188,7 @@ impl Grants {
     /// Why a plugin without a service account of its own is not given them: with the verb `bind` the host could give rights
     /// that it does not have.
     pub fn binds(&self) -> Option<GrantError> {
-        self.0.iter().enumerate().find_map(|(index, grant)| {
+        self.given.iter().enumerate().find_map(|(index, grant)| {
             let at = grant.verbs.iter().position(|verb| verb == BIND)?;
             let message = "\"bind\" is only for a plugin with a service account of its own: set spec.serviceAccount";
             let error = GrantError::new(&format!("verbs[{at}]"), message.to_owned());
@@ -198,7 +198,7 @@ impl Grants {
 
     /// Why a host in this namespace refuses them: its own Leases are there.
     pub fn leases_of_host(&self, namespace: &str) -> Option<String> {
-        let at = self.0.iter().position(|grant| {
+        let at = self.given.iter().position(|grant| {
             let Namespaces::Only(names) = &grant.namespaces else {
                 return false;
             };
@@ -323,8 +323,20 @@ fn never_in(group: &str, resource: &str) -> Option<PowerReason> {
 }
 
 /// Whether a verb changes something: each that is not known to read does, and so does `*`.
-fn is_write(verb: &str) -> bool {
+pub(super) fn is_write(verb: &str) -> bool {
     !matches!(verb, "get" | "list" | "watch")
+}
+
+impl Verbs {
+    /// Whether `verb` is one of them.
+    fn has(self, verb: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Writes | Self::WritesIn(_) => is_write(verb),
+            Self::Contents => is_write(verb) && !matches!(verb, "delete" | "deletecollection"),
+            Self::Changes => is_write(verb) && verb != "create",
+        }
+    }
 }
 
 impl PowerRow {
@@ -349,19 +361,17 @@ impl PowerRow {
 
     /// The verbs of `grant` that it is about, where the grant holds.
     fn verbs_in<'a>(&self, grant: &'a Grant) -> impl Iterator<Item = &'a String> {
-        let (holds, reads) = match self.verbs {
-            Verbs::Any => (true, true),
-            Verbs::Writes => (true, false),
+        let about = self.verbs;
+        let holds = match about {
+            Verbs::Any | Verbs::Writes | Verbs::Contents | Verbs::Changes => true,
             Verbs::WritesIn(place) => match &grant.namespaces {
-                Namespaces::Only(names) => (names.iter().any(|name| name == place), false),
+                Namespaces::Only(names) => names.iter().any(|name| name == place),
                 // These do not cover it: see `must_name_namespace`.
-                Namespaces::All | Namespaces::SameAsPrimary | Namespaces::Selected { .. } => {
-                    (false, false)
-                }
+                Namespaces::All | Namespaces::SameAsPrimary | Namespaces::Selected { .. } => false,
             },
         };
         let verbs = grant.verbs.iter();
-        verbs.filter(move |verb| holds && (reads || is_write(verb)))
+        verbs.filter(move |verb| holds && about.has(verb))
     }
 }
 

@@ -29,7 +29,7 @@ impl Grants {
     #[must_use]
     pub(crate) fn in_selected(&self, select: impl Fn(&str) -> Vec<String>) -> Self {
         let mut grants = self.clone();
-        for grant in &mut grants.0 {
+        for grant in &mut grants.given {
             let text = grant.namespaces.selector();
             if let (Namespaces::Selected { names, .. }, Some(text)) = (&mut grant.namespaces, text)
             {
@@ -45,7 +45,7 @@ impl Grants {
     #[must_use]
     pub(crate) fn without_selectors(&self) -> Self {
         let mut grants = self.clone();
-        for grant in &mut grants.0 {
+        for grant in &mut grants.given {
             if let Namespaces::Selected { .. } = grant.namespaces {
                 grant.namespaces = Namespaces::All;
             }

@@ -55,6 +55,7 @@ impl Host {
         configs: &mut Configs,
         asked: Arc<Candidate>,
     ) -> Result<Arc<Candidate>, Refusal> {
+        let asked = self.protected(asked);
         self.watch_configs(configs, &asked.document);
         let asked = Box::pin(self.with_namespaces(&mut configs.namespaces, asked)).await?;
         let document = &asked.document;
@@ -80,6 +81,17 @@ impl Host {
         let json = Value::Object(whole).to_string();
         let config = PluginConfig::with_secrets(&json, &secrets);
         Ok(Arc::new(asked.with_config(config)))
+    }
+
+    /// `asked`, whose grants reach nothing of the host.
+    fn protected(&self, asked: Arc<Candidate>) -> Arc<Candidate> {
+        let Some(namespace) = &self.protected_namespace else {
+            return asked;
+        };
+        let mut candidate = Candidate::clone(&asked);
+        let grants = std::mem::take(&mut candidate.document.grants);
+        candidate.document.grants = grants.protecting(Some(namespace));
+        Arc::new(candidate)
     }
 
     /// Reads one of them as the service account of the plugin, if it has one: who installs the plugin may have no more rights.

@@ -28,8 +28,8 @@ impl<'a> Rights<'a> {
     fn may_give_way_to(self, before: Self) -> bool {
         let (new, old) = (self.document, before.document);
         let silences = new.mode == Mode::Observe && old.mode != Mode::Observe;
-        let mut kept = old.grants.0.iter();
-        let keeps = kept.all(|grant| new.grants.0.contains(grant))
+        let mut kept = old.grants.iter();
+        let keeps = kept.all(|grant| new.grants.iter().any(|held| held == grant))
             && new.service_account == old.service_account
             && (new.http == old.http || old.http == Default::default());
         !silences && keeps && new.finalizer() == old.finalizer() && self.is_watched_by(before)

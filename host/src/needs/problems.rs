@@ -262,7 +262,7 @@ fn working(grants: &Grants, is_void: &dyn Fn(&Grant, &str, &str) -> bool) -> Gra
             ..grant.clone()
         })
     });
-    Grants(working.collect())
+    Grants::parts(working)
 }
 
 /// Whether the plugin needs something of a resource that `grants` cover, and the `working` ones of them do not.

@@ -403,7 +403,12 @@ impl Call {
             self.cluster.used.note(access);
             return Ok(());
         }
-        Err(self.deny(&format!("{access}: add it to grants")))
+        let remedy = if self.cluster.grants.protect(access) {
+            "that is the namespace of the host, where no plugin reaches it"
+        } else {
+            "add it to grants"
+        };
+        Err(self.deny(&format!("{access}: {remedy}")))
     }
 
     /// Remembers an object that the call has met. There is room for it: see [`Call::remember_one`].

@@ -73,6 +73,9 @@ pub struct RunFlags {
     /// Address that serves the status of this host, which `windlass why` asks; 0 to turn it off [default: 127.0.0.1:8082, or any free port if that is taken]
     #[arg(long, env = "WINDLASS_ADMIN_BIND_ADDRESS", value_name = "ADDRESS")]
     pub admin_bind_address: Option<BindAddress>,
+    /// Namespace whose ConfigMaps, Secrets and pods no plugin reaches, whatever its grants say: that of the host [default: none]
+    #[arg(long, env = "WINDLASS_PROTECT_NAMESPACE", value_name = "NAME")]
+    pub protect_namespace: Option<String>,
     /// Which cluster
     #[command(flatten)]
     pub cluster: ClusterFlags,

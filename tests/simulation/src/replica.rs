@@ -153,6 +153,7 @@ async fn live(
             Quarantine::default()
         },
         namespace: NAMESPACE.to_owned(),
+        protected_namespace: None,
         grace: GRACE,
         records,
         metrics: Metrics::default(),

@@ -154,6 +154,7 @@ fn host_dependencies(
     Ok(HostDependencies {
         api: Api::new(kube::Client::new(server.clone(), HOME), repeatable),
         namespace: HOME.to_owned(),
+        protected_namespace: None,
         cache: code_cache(flags.code_cache.clone())?,
         last_good: None,
         quarantine: Quarantine::default(),

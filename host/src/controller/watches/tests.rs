@@ -9,6 +9,7 @@ use super::*;
 use crate::informer::tests::{SECOND, World};
 use crate::memory::Account;
 use crate::object::Key;
+use crate::selector::LabelSelector;
 use crate::view::tests::watch_spec;
 
 fn thing(version: &str, namespaced: bool) -> Resource {
@@ -32,6 +33,57 @@ fn view() -> Arc<View> {
     Arc::new(View::unwatched(watch_spec(primary)))
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_is_in_the_namespace_of_the_host_is_not_seen() {
+    let world = World::new();
+    let other = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "other" } });
+    let (code, answer): (u16, Value) = world.send("POST", "/api/v1/namespaces", &other).await;
+    assert_eq!(code, 201, "{answer}");
+    let make = async |namespace: &str, name: &str| {
+        let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps");
+        let (code, answer): (u16, Value) = world.send("POST", &path, &map).await;
+        assert_eq!(code, 201, "{answer}");
+    };
+    make("default", "a").await;
+    make("other", "b").await;
+    let resource = crate::informer::tests::config_maps().resource;
+    let view = view();
+    let handler = ViewHandler {
+        view: Arc::downgrade(&view),
+        watched: ForView::Resource(resource.clone()),
+    };
+    let grants = Grants::default().protecting(Some("default"));
+    let watched = InformerKey {
+        field_selector: Some("metadata.name!=x".into()),
+        ..InformerKey::all_of(resource.clone())
+    };
+    let informers = subscribe(
+        &world.informers,
+        (&watched, Fields::default()),
+        (&grants, &Scope::All),
+        &handler,
+        &Account::unlimited(),
+    );
+    for informer in &informers {
+        world.within(informer.synced()).await;
+    }
+    view.watch(resource.clone(), Scope::All, informers);
+    let seen = || {
+        let all = view.list(&resource, None, &LabelSelector::default());
+        let names = all
+            .iter()
+            .map(|object| object.metadata.key.name.to_string());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(seen(), "b");
+    make("default", "c").await;
+    make("other", "d").await;
+    make("other", "x").await;
+    world.wait(20 * SECOND).await;
+    assert_eq!(seen(), "b d");
+}
+
 async fn create(world: &World, path: &str, version: &str) {
     let body = json!({
         "apiVersion": format!("x.dev/{version}"), "kind": "Thing", "metadata": { "name": "a" },
@@ -50,6 +102,7 @@ async fn a_kind_is_watched_again_when_it_comes_back_as_something_else() {
         group: "x.dev".into(),
         plural: "things".into(),
         scope: Scope::All,
+        grants: Grants::default(),
         informers: world.informers.clone(),
         discovery: world.discovery.clone(),
         view: Arc::downgrade(&view),

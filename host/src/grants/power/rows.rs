@@ -24,6 +24,10 @@ pub(in crate::grants) enum Verbs {
     Any,
     /// `create`, `update`, `patch`, `delete` and `deletecollection`.
     Writes,
+    /// Writes that decide what an object says: `create`, `update` and `patch`.
+    Contents,
+    /// Writes to objects that are there: all but `create`.
+    Changes,
     /// Writes in this namespace. Only a grant that names the namespace covers them.
     WritesIn(&'static str),
 }
@@ -31,6 +35,10 @@ pub(in crate::grants) enum Verbs {
 const WORKLOAD: &str = "a pod runs any image and can mount any Secret of its namespace";
 const NODE: &str = "a node runs pods of all namespaces, and its labels and taints decide which";
 const ADMISSION: &str = "it decides which writes the API server accepts, and changes them";
+const CLASS: &str = "objects of all namespaces follow it";
+const LIMITS: &str = "it lifts the limits of a namespace";
+const DEVICES: &str = "it decides which devices of nodes pods get";
+const ADDRESSES: &str = "it decides which addresses Services get";
 const RBAC: &str = "it gives rights, up to all those that the host has";
 const TRAFFIC: &str = "it sends the traffic of a Service to any address";
 const FAIRNESS: &str =
@@ -75,6 +83,11 @@ pub(in crate::grants) const POWERFUL: &[PowerRow] = &[
     any("", "pods/eviction", "it stops pods"),
     any(
         "",
+        "pods/log",
+        "it reads what containers print, which can be secret",
+    ),
+    any(
+        "",
         "pods/resize",
         "it takes CPU and memory from other pods of the node",
     ),
@@ -84,6 +97,18 @@ pub(in crate::grants) const POWERFUL: &[PowerRow] = &[
         "serviceaccounts/token",
         "a token lets its holder act as the service account",
     ),
+    contents(
+        "",
+        "serviceaccounts",
+        "an annotation can give its pods a role in the cloud",
+    ),
+    contents(
+        "",
+        "services",
+        "externalIPs take the traffic for any address",
+    ),
+    changes("", "resourcequotas", LIMITS),
+    changes("", "limitranges", LIMITS),
     any("", "nodes", NODE),
     writes(
         "",
@@ -120,6 +145,44 @@ pub(in crate::grants) const POWERFUL: &[PowerRow] = &[
         "networkpolicies",
         "it decides who may connect to whom",
     ),
+    contents(
+        "networking.k8s.io",
+        "ingresses",
+        "it takes the requests for any host name",
+    ),
+    writes("networking.k8s.io", "ingressclasses", CLASS),
+    writes("networking.k8s.io", "servicecidrs", ADDRESSES),
+    writes("networking.k8s.io", "ipaddresses", ADDRESSES),
+    contents(
+        "autoscaling",
+        "horizontalpodautoscalers",
+        "it scales every workload of its namespace, without a grant for that",
+    ),
+    writes("node.k8s.io", "runtimeclasses", CLASS),
+    writes(
+        "scheduling.k8s.io",
+        "priorityclasses",
+        "pods of a higher priority push out those of all namespaces",
+    ),
+    writes("storage.k8s.io", "storageclasses", CLASS),
+    writes("storage.k8s.io", "volumeattributesclasses", CLASS),
+    writes(
+        "storage.k8s.io",
+        "csidrivers",
+        "it decides which drivers get the tokens of pods",
+    ),
+    writes(
+        "storage.k8s.io",
+        "csinodes",
+        "it decides which volumes a node can have",
+    ),
+    writes(
+        "storage.k8s.io",
+        "volumeattachments",
+        "it attaches volumes to nodes, and takes them away",
+    ),
+    writes("resource.k8s.io", "deviceclasses", DEVICES),
+    writes("resource.k8s.io", "resourceslices", DEVICES),
     any(
         "apiregistration.k8s.io",
         "apiservices",
@@ -170,6 +233,21 @@ pub(in crate::grants) const POWERFUL: &[PowerRow] = &[
         "certificatesigningrequests",
         "a signed certificate lets its holder act as any user",
     ),
+    any(
+        "certificates.k8s.io",
+        "podcertificaterequests",
+        "a certificate lets its holder act as a pod",
+    ),
+    writes(
+        "certificates.k8s.io",
+        "clustertrustbundles",
+        "it decides whose certificates pods trust",
+    ),
+    writes(
+        "coordination.k8s.io",
+        "leasecandidates",
+        "it decides which of several processes acts",
+    ),
     any("flowcontrol.apiserver.k8s.io", "flowschemas", FAIRNESS),
     any(
         "flowcontrol.apiserver.k8s.io",
@@ -216,6 +294,24 @@ const fn any(group: &'static str, resource: &'static str, why: &'static str) -> 
         group,
         resource,
         verbs: Verbs::Any,
+        why,
+    }
+}
+
+const fn contents(group: &'static str, resource: &'static str, why: &'static str) -> PowerRow {
+    PowerRow {
+        group,
+        resource,
+        verbs: Verbs::Contents,
+        why,
+    }
+}
+
+const fn changes(group: &'static str, resource: &'static str, why: &'static str) -> PowerRow {
+    PowerRow {
+        group,
+        resource,
+        verbs: Verbs::Changes,
         why,
     }
 }

@@ -7,7 +7,7 @@ use super::super::version::Version;
 use super::sample::OBJECTS;
 use crate::api::{ApiError, Request, Resource};
 use crate::controller::ControllerHandle;
-use crate::grants::Scope;
+use crate::grants::{Scope, joined_field_selectors};
 use crate::object::{Object, Page};
 use crate::plugin::PrimaryWatch;
 use crate::view::View;
@@ -118,8 +118,10 @@ async fn live_primaries(
         Scope::Namespaces(names) => names.into_iter().take(NAMESPACES).map(Some).collect(),
     };
     let api = host.api_for(&version.candidate.document);
-    let (query, mut found) = (query(watch), Vec::new());
+    let mut found = Vec::new();
     for place in places {
+        let left_out = grants.left_out(primary).filter(|_| place.is_none());
+        let query = query(watch, left_out.as_deref());
         let Ok(path) = primary.path(place.as_deref(), None, None) else {
             continue;
         };
@@ -140,13 +142,14 @@ async fn live_primaries(
     Ok(found)
 }
 
-/// What a list of the objects that are reconciled asks for.
-fn query(watch: &PrimaryWatch) -> String {
+/// What a list of the objects that are reconciled asks for. Some may be left out.
+fn query(watch: &PrimaryWatch, left_out: Option<&str>) -> String {
+    let fields = joined_field_selectors(watch.field_selector.as_deref(), left_out);
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("limit", &OBJECTS.to_string());
     for (name, selector) in [
         ("labelSelector", &watch.label_selector),
-        ("fieldSelector", &watch.field_selector),
+        ("fieldSelector", &fields),
     ] {
         if let Some(selector) = selector {
             query.append_pair(name, selector);

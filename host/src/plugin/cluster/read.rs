@@ -3,7 +3,7 @@
 use super::check::{self, invalid};
 use super::{Call, Target};
 use crate::api::{ApiError, Request, Resource};
-use crate::grants::Access;
+use crate::grants::{Access, joined_field_selectors};
 use crate::object::{Fields, Key, Object, Page};
 use crate::plugin::bindings::cluster::{Consistency, Error, ListQuery};
 use crate::plugin::bindings::types::ObjectRef;
@@ -266,12 +266,19 @@ impl Call {
     ) -> Result<Vec<Object>, Error> {
         let path = resource.path(query.namespace.as_deref(), None, None);
         let path = path.map_err(|error| Error::invalid(error.to_string()))?;
+        let left_out = self.cluster.grants.left_out(resource);
+        let left_out = left_out.filter(|_| query.namespace.is_none());
+        let fields = query.field_selector.as_deref();
+        let query = ListQuery {
+            field_selector: joined_field_selectors(fields, left_out.as_deref()),
+            ..query.clone()
+        };
         let (mut objects, mut token, mut bytes) = (Vec::new(), String::new(), 0);
         let mut most = LIMIT;
         let mut kept = self.hold(0)?;
         while objects.len() < limit {
             let asked = most.min(limit - objects.len());
-            let uri = format!("{path}?{}", page_query(query, asked, &token));
+            let uri = format!("{path}?{}", page_query(&query, asked, &token));
             // The answer is not measured before it is here.
             let _held = self.hold(ANSWER)?;
             let page = match self.try_send(Request::get(uri).at_most(ANSWER)).await? {

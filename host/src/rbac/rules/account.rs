@@ -86,7 +86,7 @@ fn of_stores(needs: &PluginNeeds<'_>) -> Rules {
         finalizers: Vec::new(),
         ..grant.clone()
     });
-    of_grants(&Grants(watched.collect()), needs.primaries)
+    of_grants(&Grants::parts(watched), needs.primaries)
 }
 
 /// The right to do what `rule` allows while acting as a service account.

@@ -92,7 +92,7 @@ spec:
   config: {{ does: {does} }}
   grants:
     - {{ apiGroups: [examples.windlass.dev], resources: [greetings, greetings/status], verbs: [get, list, watch, patch], namespaces: all }}
-    - {{ apiGroups: [\"\"], resources: [configmaps, services], verbs: [get, list, watch, create, patch, delete] }}
+    - {{ apiGroups: [\"\"], resources: [configmaps, services], verbs: [get, list, watch, create, patch, delete], acknowledge: [services/create, services/patch] }}
     - {{ apiGroups: [\"\"], resources: [pods], verbs: [get, list, watch, create, patch, delete], acknowledge: [pods/create, pods/patch, pods/delete] }}
 "
     );

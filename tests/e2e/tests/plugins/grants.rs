@@ -90,6 +90,29 @@ async fn a_write_without_a_grant_is_refused_and_named_and_the_host_lives_on() {
 }
 
 #[tokio::test]
+async fn no_grant_reaches_a_config_map_in_the_namespace_of_the_host() {
+    let cluster = Cluster::new("of-host").await.unwrap();
+    let namespace = &cluster.namespace;
+    let plugins = Plugins::new(namespace).unwrap();
+    let maps = json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ALL, "namespaces": "all" });
+    let plugins = plugins
+        .hostile("stranger", "other_namespace", &json!({}), &[maps])
+        .unwrap();
+    let account = Account::new(namespace, plugins.folder()).unwrap();
+    let kubeconfig = account.kubeconfig().unwrap();
+    let protect = ["--protect-namespace=kube-system"];
+    let host = Host::run(plugins.folder(), &kubeconfig, namespace, &protect).unwrap();
+    cluster
+        .greet("ada", json!({ "name": "Ada" }))
+        .await
+        .unwrap();
+    failed_pass(&host, &cluster, "stranger", "terminal").await;
+    let sentence = "plugin stranger may not create configmaps in namespace kube-system: that is the namespace of the host, where no plugin reaches it";
+    let said = host.count(|line| line.message == sentence);
+    assert_eq!(said, 1, "{:#?}", host.log());
+}
+
+#[tokio::test]
 async fn a_grant_covers_its_namespaces_and_no_metadata_that_binds_others() {
     let cluster = Cluster::new("trespass").await.unwrap();
     let namespace = &cluster.namespace;

@@ -23,7 +23,7 @@ fn lists(world: &World, view: &Arc<View>) -> PrimaryLists {
     let of_primary = subscribe(
         &world.informers,
         (&watched, Fields::of_metadata()),
-        &scope,
+        (&Grants::default(), &scope),
         &handler,
         &Account::unlimited(),
     );

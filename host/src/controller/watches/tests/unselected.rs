@@ -36,7 +36,7 @@ impl Selects {
         let informers = subscribe(
             &world.informers,
             (&selected, Fields::default()),
-            &scope,
+            (&Grants::default(), &scope),
             &ViewHandler {
                 view: Arc::downgrade(&view),
                 watched: ForView::Resource(resource.clone()),
@@ -53,6 +53,7 @@ impl Selects {
                 metadata_only: true,
                 ..config_maps()
             },
+            grants: Grants::default(),
             scope,
             informers: world.informers.clone(),
             view: Arc::downgrade(&view),

@@ -165,3 +165,45 @@ async fn what_names_no_object_is_not_tracked_either() {
     world.refresh(&resource).await;
     assert_eq!(*world.woken.lock(), []);
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_grant_reaches_what_is_in_the_namespace_of_the_host() {
+    let mut world = world().await;
+    let all = json!([{
+        "apiGroups": [""], "resources": ["configmaps"], "namespaces": "all",
+        "verbs": ["get", "list", "watch", "create", "patch"],
+    }]);
+    let grants = Grants::new(serde_json::from_value(all).unwrap()).unwrap();
+    Arc::get_mut(&mut world.cluster).unwrap().grants = grants.protecting(Some("shared"));
+    for namespace in ["shared", "other"] {
+        let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
+        let map =
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": namespace } });
+        world.somebody("POST", &maps, &map).await;
+    }
+    let mut call = world.call().await;
+    for (namespace, allowed) in [("shared", false), ("other", true)] {
+        let target = ObjectRef {
+            namespace: Some(namespace.into()),
+            ..reference("v1", "ConfigMap", namespace)
+        };
+        let got = call.get(target, None, Consistency::Latest).await;
+        assert_eq!(got.is_ok(), allowed, "{namespace}: {got:?}");
+        let query = ListQuery {
+            consistency: Consistency::Latest,
+            ..list(Some(namespace), None)
+        };
+        let got = call.list(query).await;
+        assert_eq!(got.is_ok(), allowed, "{namespace}: {got:?}");
+    }
+    for fields in [None, Some("metadata.name!=x".to_owned())] {
+        let everywhere = ListQuery {
+            field_selector: fields,
+            consistency: Consistency::Latest,
+            ..list(None, None)
+        };
+        let listed = call.list(everywhere).await.unwrap().concat();
+        assert!(listed.contains(r#""name":"other""#), "{listed}");
+        assert!(!listed.contains(r#""name":"shared""#), "{listed}");
+    }
+}
