@@ -28,7 +28,7 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// Prints JSON. What is not shown as itself becomes an escape, which is the same text for a reader of JSON.
+/// Prints JSON. A character that a terminal does not show becomes an escape, which is the same text for a reader of JSON.
 ///
 /// # Errors
 /// As [`print()`].

@@ -23,7 +23,7 @@ const LARGEST: usize = 16 << 20;
 /// no host.
 ///
 /// # Errors
-/// No host answers there, what is asked for is none, or something else answers.
+/// No host answers at `base`, the host has nothing under `path`, or the answer is not of a host.
 pub async fn document<T: DeserializeOwned>(
     base: &str,
     path: &str,
@@ -40,7 +40,7 @@ pub async fn document<T: DeserializeOwned>(
 /// The text under `path` at `base`, for people.
 ///
 /// # Errors
-/// No host answers there, or what is asked for is none.
+/// No host answers at `base`, or the host has nothing under `path`.
 pub async fn text(base: &str, path: &str, seams: &Seams) -> anyhow::Result<String> {
     let fetched = fetch(base, path, seams).await?;
     Ok(clean_lines(&String::from_utf8_lossy(&fetched), usize::MAX))

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Access, Grants, Scope, is_write};
 use crate::api::Resource;
 
-/// What is left of a grant in the host's namespace.
+/// The part of a grant that holds in the host's namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     Nothing,

@@ -78,7 +78,7 @@ pub fn block_to_review<'a>(grants: impl IntoIterator<Item = &'a Grant>, indent: 
     block(&open.collect::<Vec<_>>(), indent)
 }
 
-/// The field that acknowledges what is powerful in a grant: `acknowledge: [secrets/get]`. None if nothing is.
+/// The field that acknowledges the powers of a grant: `acknowledge: [secrets/get]`. A plain grant has none.
 pub fn acknowledge_field(grant: &Grant) -> Option<String> {
     let acknowledge = grant.acknowledgements();
     (!acknowledge.is_empty()).then(|| format!("acknowledge: {}", words(&acknowledge)))

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-/// What YAML 1.1 takes for something else than text, among the words that [`scalar`] writes without quotes.
+/// Words that YAML 1.1 reads as booleans or null. [`scalar`] puts them into quotes, though all their letters are plain.
 const NOT_TEXT: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
 /// `word` as a value or a key, also between brackets: in quotes unless it is plain, such as `deployments/status`.

@@ -1,7 +1,7 @@
 //! `windlass manifest`: the Plugin document of a component, with the grants that it asks for, to be reviewed.
 //!
-//! - What is powerful is not acknowledged: a host refuses the document until somebody has done that. What to write is
-//!   said on standard error.
+//! - The document acknowledges no powerful grant: a host refuses it until a person has added the words. The command says
+//!   on standard error which words these are.
 //! - No word of the component stands in a comment, and none outside of quotes unless it is plain.
 
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ use windlass_yaml::{quoted, scalar};
 /// Where the entries of `grants:` begin.
 const INDENT: usize = 4;
 
-/// Prints the document, and on standard error what it is of and what somebody has to acknowledge.
+/// Prints the document. On standard error, the command names the component and the grants that a person has to acknowledge.
 ///
 /// # Errors
 /// The component cannot be read, no host would load it, or it needs what is never granted.

@@ -142,7 +142,7 @@ async fn live_primaries(
     Ok(found)
 }
 
-/// What a list of the objects that are reconciled asks for. Some may be left out.
+/// The query of a list of the objects that are reconciled. `left_out` is a field selector for objects that are not listed.
 fn query(watch: &PrimaryWatch, left_out: Option<&str>) -> String {
     let fields = joined_field_selectors(watch.field_selector.as_deref(), left_out);
     let mut query = form_urlencoded::Serializer::new(String::new());

@@ -23,12 +23,12 @@ const TEXT: usize = 512;
 const CRDS: usize = 64;
 const CRD_BYTES: usize = 1 << 20;
 
-/// What a text may consist of.
+/// The characters that a text of a description may hold.
 #[derive(Clone, Copy, Debug)]
 struct Alphabet {
-    /// What the text is.
+    /// The name of the text, for errors.
     text: &'static str,
-    /// What it may hold beside letters and digits of ASCII.
+    /// The characters that the text may hold beside letters and digits of ASCII.
     marks: &'static str,
 }
 
@@ -102,7 +102,7 @@ pub(super) fn check(raw: &types::Description) -> Result<(), String> {
     texts(raw).try_for_each(|(alphabet, text)| check_text(alphabet, text))
 }
 
-/// Each text that a description holds, but for its definitions, and what the text may consist of.
+/// Each text that a description holds, but for its definitions, and the characters that the text may hold.
 fn texts(raw: &types::Description) -> impl Iterator<Item = (Alphabet, &String)> {
     let head = [(NAME, &raw.name), (VERSION, &raw.version)].into_iter();
     let of_primary = raw.primaries.iter().flat_map(|primary| {
