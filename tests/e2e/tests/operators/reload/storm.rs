@@ -129,8 +129,9 @@ async fn storm(site: Site, size: Size) -> Result<()> {
         println!("{} changes", last.iter().sum::<u32>());
         Ok((before, after, failing))
     });
-    let log = || format!("the host's log:\n{:#?}", site.host.log());
-    let (calls, (before, after, failing)) = judged.with_context(log)?;
+    // The error stands before the log, which is long.
+    let (calls, (before, after, failing)) = judged
+        .map_err(|error| anyhow::anyhow!("{error:#}\nthe host's log:\n{:#?}", site.host.log()))?;
     println!("{calls} calls; resident memory: {before} KiB, then {after} KiB");
     // How many changes a call has in front of it is the machine's affair; each object has one call at least.
     ensure!(calls >= size.objects, "the history has {calls} calls only");

@@ -35,7 +35,10 @@ impl History {
 
     /// Reads the history up to the mark, and judges each object's: every call that began ended before
     /// the next one began, in the version in which it began. Answers how many calls there were.
-    pub(super) async fn judge(self, cluster: &Cluster) -> Result<usize> {
+    ///
+    /// The server may end a watch at any time, and does so if its client is slow: the next watch starts after the last
+    /// event that was read.
+    pub(super) async fn judge(mut self, cluster: &Cluster) -> Result<usize> {
         let api = cluster.api("Greeting", &cluster.namespace)?;
         let parameters = WatchParams::default().disable_bookmarks();
         let mut events = api.watch(&parameters, &self.since).await?.boxed();
@@ -43,13 +46,15 @@ impl History {
         let mut last: BTreeMap<String, String> = BTreeMap::new();
         let mut calls = 0;
         loop {
-            let event = events
-                .try_next()
-                .await?
-                .context("the watch ended before the mark")?;
+            let Some(event) = events.try_next().await? else {
+                events = api.watch(&parameters, &self.since).await?.boxed();
+                continue;
+            };
             let WatchEvent::Modified(greeting) = event else {
                 bail!("the history has something else in it: {event:?}");
             };
+            let version = greeting.metadata.resource_version.clone();
+            self.since = version.context("an event has a version")?;
             let labels = greeting.metadata.labels.as_ref();
             if labels.is_some_and(|labels| labels.contains_key("history")) {
                 return Ok(calls);
