@@ -4,6 +4,7 @@ mod flags;
 mod shares;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,9 @@ use crate::source::{FolderWatch, PluginObjects, Wanted, unreadable};
 use crate::status::StatusCollector;
 use crate::why::Finder;
 pub use flags::RunFlags;
+
+/// Where a pod has the name of its namespace.
+const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /// Runs every plugin of the config folder, and of Plugin objects, until a signal comes.
 ///
@@ -68,7 +72,7 @@ pub async fn run(flags: RunFlags, guest_threads: usize, seams: Seams) -> anyhow:
     let means = HostDependencies {
         api,
         namespace,
-        protected_namespace: flags.protect_namespace.clone(),
+        protected_namespace: flags.protected_namespace(Path::new(POD_NAMESPACE)),
         cache,
         last_good,
         quarantine: Quarantine::of(crashes),

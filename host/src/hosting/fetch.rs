@@ -3,6 +3,9 @@
 //! - What is there is asked for first, and fetched only if it is news.
 //! - A tag is looked up again after its interval; ConfigMaps are watched.
 
+mod known;
+mod maps;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +18,12 @@ use windlass_registry::{Client, DockerConfig, Reference, Settings};
 use super::Host;
 use super::plugin::news;
 use super::refusal::{FetchProblem, Refusal, RefusalReason};
-use crate::api::{Accept, ApiError, Request as ApiRequest, Resource};
+use crate::api::{ApiError, Resource};
 use crate::digest::{Digest, digest};
-use crate::informer::{InformerKey, Subscription, bell};
+use crate::informer::Subscription;
 use crate::manifest::{ComponentSource, ConfigMapSource, OciSource, PluginDocument};
-use crate::object::Fields;
 use crate::seams::watch;
-use crate::source::{Candidate, Component, blame, unpacked};
+use crate::source::{Candidate, Component, blame};
 
 /// The key of a Secret with the credentials of registries.
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
@@ -140,7 +142,6 @@ impl Host {
                 return self.pull(fetcher, &asked, (oci, &oci.reference)).await;
             }
             ComponentSource::ConfigMap(maps) => {
-                self.check_place(document, maps)?;
                 let revision = self.revision_of_maps(document, maps).await?;
                 if let Some(component) = fetcher.known(&document.source, &revision) {
                     let candidate = Arc::new(asked.with_digest(component));
@@ -169,8 +170,15 @@ impl Host {
     ) -> Result<Fetched, Refusal> {
         let document = &asked.document;
         let client = self.registry(document, oci).await?;
-        let found = client.resolve(at).await;
-        let found = found.map_err(|error| not_fetched(document, error.into()))?;
+        let fail = |error: windlass_registry::Error| {
+            let known = &self.registries.as_ref().map(|settings| &settings.hosts);
+            let is_known = |host: &str| known.is_some_and(|hosts| hosts.contains_key(host));
+            not_fetched(
+                document,
+                known::without_cause(document, oci, is_known, error.into()),
+            )
+        };
+        let found = client.resolve(at).await.map_err(fail)?;
         let revision = found.to_string();
         if let Some(component) = fetcher.known(&document.source, &revision) {
             let candidate = Arc::new(asked.with_digest(component));
@@ -179,8 +187,7 @@ impl Host {
                 bytes: None,
             });
         }
-        let pulled = client.pull(&at.at(found)).await;
-        let pulled = pulled.map_err(|error| not_fetched(document, error.into()))?;
+        let pulled = client.pull(&at.at(found)).await.map_err(fail)?;
         for passed in &pulled.passed {
             tracing::warn!(plugin = document.name, "{passed}");
         }
@@ -218,10 +225,16 @@ impl Host {
         let Some(secret) = &oci.pull_secret else {
             return Ok(Client::new(settings.clone()));
         };
-        let credentials = self.pull_secret(secret).await.map_err(|why| {
-            let why = format!("the pull Secret {}/{secret} {why}", self.namespace);
-            not_fetched(document, FetchProblem::credentials(why))
-        })?;
+        let credentials = match self.pull_secret(secret).await {
+            Ok(credentials) => credentials,
+            Err(why) => {
+                let why = format!("the pull Secret {}/{secret} {why}", self.namespace);
+                let problem = FetchProblem::credentials(why);
+                let place = ("Secret", &*self.namespace, &**secret);
+                let problem = self.as_account_knows(document, place, problem).await;
+                return Err(not_fetched(document, problem));
+            }
+        };
         Ok(Client::new(Settings {
             credentials,
             ..settings.clone()
@@ -241,167 +254,17 @@ impl Host {
         let config = config.ok_or("holds something that is not text")?;
         DockerConfig::read(&config).map_err(|why| format!("cannot be used: {why}"))
     }
-
-    /// The revision of ConfigMaps, and the component in them.
-    async fn read_maps(
-        &self,
-        document: &PluginDocument,
-        source: &ConfigMapSource,
-    ) -> Result<(String, Vec<u8>), Refusal> {
-        let fail = |problem| not_fetched(document, problem);
-        let (mut revision, mut parts) = (String::new(), Vec::new());
-        for name in &source.names {
-            let at = format!("{}/{name}", source.namespace);
-            let map = self
-                .read_map(document, (source, name), Accept::Whole)
-                .await?;
-            let part = part(&map, &source.key)
-                .map_err(|why| fail(FetchProblem::refused(format!("{at} {why}"))))?;
-            revision.push_str(&revision_of(&map));
-            parts.extend(part);
-        }
-        let bytes = unpacked(&parts[..]);
-        let bytes = bytes.map_err(|why| fail(FetchProblem::refused(why)))?;
-        let found = digest(&bytes);
-        if let Some(wanted) = source.digest.filter(|wanted| *wanted != found) {
-            // Not which one it has: who writes the document may not be who may read the ConfigMap.
-            let why = format!("does not have the digest sha256:{}", wanted.hex());
-            return Err(fail(FetchProblem::refused(why)));
-        }
-        Ok((revision, bytes))
-    }
-
-    /// Refuses a source whose content others may choose who may not choose the plugin.
-    fn check_place(
-        &self,
-        document: &PluginDocument,
-        source: &ConfigMapSource,
-    ) -> Result<(), Refusal> {
-        let is_object = document.origin.file().is_none();
-        let account = document.service_account.as_ref();
-        // Whose rights the code would have.
-        let (who, home) = match account {
-            Some(account) => ("its service account", account.namespace()),
-            None => ("the host", &*self.namespace),
-        };
-        if is_object && source.digest.is_none() && source.namespace != home {
-            let why = format!(
-                "is in another namespace than {who}, {home}: who may edit a ConfigMap there would choose the code; write spec.source.configMap.digest"
-            );
-            return Err(not_fetched(document, FetchProblem::refused(why)));
-        }
-        Ok(())
-    }
-
-    /// The revision of ConfigMaps, without what is in them.
-    async fn revision_of_maps(
-        &self,
-        document: &PluginDocument,
-        source: &ConfigMapSource,
-    ) -> Result<String, Refusal> {
-        let mut revision = String::new();
-        for name in &source.names {
-            let map = self
-                .read_map(document, (source, name), Accept::Metadata)
-                .await?;
-            revision.push_str(&revision_of(&map));
-        }
-        Ok(revision)
-    }
-
-    async fn read_map(
-        &self,
-        document: &PluginDocument,
-        (source, name): (&ConfigMapSource, &str),
-        accept: Accept,
-    ) -> Result<Value, Refusal> {
-        let fail = |problem| not_fetched(document, problem);
-        let at = format!("{}/{name}", source.namespace);
-        let uri = format!("/api/v1/namespaces/{}/configmaps/{name}", source.namespace);
-        match self.api.send(ApiRequest::get(uri).accepting(accept)).await {
-            Ok(map) => Ok(map),
-            Err(error) if error.is_not_found() => Err(fail(FetchProblem::absent(format!(
-                "{at} is absent: create it"
-            )))),
-            Err(error) => {
-                let why = format!("{at} cannot be read: {error}");
-                Err(fail(FetchProblem::unanswered(why)))
-            }
-        }
-    }
-
-    /// Watches the ConfigMaps that `document` names, and no others.
-    fn watch_source(&self, fetcher: &mut Fetcher, document: &PluginDocument) {
-        let ComponentSource::ConfigMap(source) = &document.source else {
-            fetcher.watched = None;
-            return;
-        };
-        if let Some(watched) = &mut fetcher.watched
-            && watched.source == *source
-        {
-            // What comes from now on is news: the maps are read after this.
-            for news in &mut watched.news {
-                news.mark_unchanged();
-            }
-            return;
-        }
-        fetcher.watched = None;
-        let resource = Resource {
-            group: String::new(),
-            version: "v1".to_owned(),
-            kind: "ConfigMap".to_owned(),
-            plural: "configmaps".to_owned(),
-            namespaced: true,
-        };
-        let account = self.sandboxes.accounts().of(&document.name);
-        let mut heard = Vec::new();
-        let subscribe = |name: &String| {
-            let watched = InformerKey {
-                namespace: Some(source.namespace.clone()),
-                field_selector: Some(format!("metadata.name={name}")),
-                metadata_only: true,
-                ..InformerKey::all_of(resource.clone())
-            };
-            let (handler, news) = bell();
-            heard.push(news);
-            self.informers
-                .subscribe(watched, Fields::default(), handler, &account)
-        };
-        let subscriptions = source.names.iter().map(subscribe).collect();
-        fetcher.watched = Some(Watched {
-            source: source.clone(),
-            news: heard,
-            _subscriptions: subscriptions,
-        });
-    }
 }
 
-/// What tells one version of a ConfigMap from all others.
-fn revision_of(map: &Value) -> String {
-    let field = |pointer: &str| map.pointer(pointer).and_then(Value::as_str);
-    let (uid, version) = (field("/metadata/uid"), field("/metadata/resourceVersion"));
-    format!(
-        "{}/{}/",
-        uid.unwrap_or_default(),
-        version.unwrap_or_default()
-    )
-}
-
-/// What `key` of `binaryData` holds in a ConfigMap.
-fn part(map: &Value, key: &str) -> Result<Vec<u8>, String> {
-    let held = map.get("binaryData").and_then(|data| data.get(key));
-    let Some(held) = held.and_then(Value::as_str) else {
-        let is_text = map.get("data").is_some_and(|data| data.get(key).is_some());
-        return Err(if is_text {
-            format!(
-                "has `{key}` in data, and not in binaryData: create it with `kubectl create configmap --from-file`"
-            )
-        } else {
-            format!("has no key `{key}` in binaryData")
-        });
-    };
-    let bytes = STANDARD.decode(held);
-    bytes.map_err(|error| format!("has something in `{key}` that is not base64: {error}"))
+/// A kind of the core group with namespaces.
+fn core(kind: &str) -> Resource {
+    Resource {
+        group: String::new(),
+        version: "v1".to_owned(),
+        kind: kind.to_owned(),
+        plural: format!("{}s", kind.to_lowercase()),
+        namespaced: true,
+    }
 }
 
 fn not_fetched(document: &PluginDocument, problem: FetchProblem) -> Refusal {
@@ -411,26 +274,4 @@ fn not_fetched(document: &PluginDocument, problem: FetchProblem) -> Refusal {
         problem,
     }
     .into()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_part_is_in_binary_data() {
-        let map = json!({ "binaryData": { "k": "AAE=", "bad": "?" }, "data": { "t": "x" } });
-        assert_eq!(part(&map, "k"), Ok(vec![0, 1]));
-        let rows = [
-            ("t", "has `t` in data, and not in binaryData"),
-            ("x", "has no key `x`"),
-            ("bad", "is not base64"),
-        ];
-        for (key, want) in rows {
-            let told = part(&map, key).unwrap_err();
-            assert!(told.contains(want), "{told}");
-        }
-    }
 }

@@ -51,7 +51,7 @@ pub struct ConfigMapSource {
     /// The key of `binaryData` in each. With the ending `.gz`, the parts together are gzipped.
     pub key: String,
     /// The digest that the component must have.
-    pub digest: Option<Digest>,
+    pub digest: Digest,
 }
 
 impl ComponentSource {
@@ -133,7 +133,8 @@ pub(super) struct RawConfigMap {
     /// Names of ConfigMaps that continue it, in order: they have the same key.
     #[serde(default)]
     parts: Vec<String>,
-    /// Digest that the component must have, such as sha256:….
+    /// Digest that the component must have, such as sha256:…: anyone who may edit the ConfigMap would choose the code.
+    #[cfg_attr(test, schemars(required))]
     digest: Option<String>,
 }
 
@@ -226,18 +227,14 @@ impl RawConfigMap {
         if self.key.is_empty() || !self.key.chars().all(is_key) {
             return Err(("key", "must be a key of binaryData".into()));
         }
-        let digest = self.digest.map(|text| {
-            let hex = text.strip_prefix("sha256:").and_then(Digest::of_hex);
-            hex.ok_or((
-                "digest",
-                "must be `sha256:` and 64 hexadecimal digits".to_owned(),
-            ))
-        });
+        let digest = self.digest.as_deref().unwrap_or_default();
+        let digest = digest.strip_prefix("sha256:").and_then(Digest::of_hex);
+        let must = "must be the digest of the component, `sha256:` and 64 hexadecimal digits: anyone who may edit the ConfigMap would choose the code otherwise; `sha256sum` prints them";
         Ok(ConfigMapSource {
             namespace: self.namespace,
             names,
             key: self.key,
-            digest: digest.transpose()?,
+            digest: digest.ok_or_else(|| ("digest", must.to_owned()))?,
         })
     }
 }

@@ -271,7 +271,7 @@ fn a_component_is_in_one_place() {
     let plugin = file("{ oci: r.example/greeter:v1, interval: 1m }").unwrap();
     let interval = plugin[0].source.interval();
     assert_eq!(interval, Some(Duration::from_secs(60)));
-    let map = "{ configMap: { namespace: x, name: a, key: g.wasm.gz, parts: [b, c] } }";
+    let map = "{ configMap: { namespace: x, name: a, key: g.wasm.gz, parts: [b, c], digest: sha256:0000000000000000000000000000000000000000000000000000000000000000 } }";
     let plugin = file(map).unwrap().remove(0);
     assert_eq!(plugin.source.to_string(), "configmap x/a+b+c");
     let rows = [
@@ -315,6 +315,10 @@ fn a_component_is_in_one_place() {
         (
             "{ configMap: { namespace: x, name: a, key: k, digest: sha256:1 } }",
             "spec.source.configMap.digest: must",
+        ),
+        (
+            "{ configMap: { namespace: x, name: a, key: k } }",
+            "spec.source.configMap.digest: must be the digest of the component",
         ),
     ];
     for (source, want) in rows {

@@ -1,6 +1,7 @@
 //! The flags of `windlass run`.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -73,7 +74,7 @@ pub struct RunFlags {
     /// Address that serves the status of this host, which `windlass why` asks; 0 to turn it off [default: 127.0.0.1:8082, or any free port if that is taken]
     #[arg(long, env = "WINDLASS_ADMIN_BIND_ADDRESS", value_name = "ADDRESS")]
     pub admin_bind_address: Option<BindAddress>,
-    /// Namespace whose ConfigMaps, Secrets and pods no plugin reaches, whatever its grants say: that of the host [default: none]
+    /// Namespace whose ConfigMaps, Secrets and pods no plugin reaches, whatever its grants say; an empty name for none [default: the pod's, then --namespace]
     #[arg(long, env = "WINDLASS_PROTECT_NAMESPACE", value_name = "NAME")]
     pub protect_namespace: Option<String>,
     /// Which cluster
@@ -91,4 +92,60 @@ pub struct RunFlags {
     /// Where traces go
     #[command(flatten)]
     pub traces: TraceFlags,
+}
+
+impl RunFlags {
+    /// The namespace of the host's own things: that of `--protect-namespace`, of the pod whose file is `pod`, or of
+    /// `--namespace`. An empty name protects none.
+    pub fn protected_namespace(&self, pod: &Path) -> Option<String> {
+        let of_pod = || fs::read_to_string(pod).ok();
+        let of_flag = || self.cluster.namespace.clone();
+        let name = self.protect_namespace.clone();
+        let name = name.or_else(of_pod).or_else(of_flag)?;
+        let name = name.trim();
+        (!name.is_empty()).then(|| name.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        run: RunFlags,
+    }
+
+    #[test]
+    fn the_namespace_of_the_host_is_that_of_the_flag_of_the_pod_or_of_the_leases() {
+        let folder = tempfile::tempdir().unwrap();
+        let pod = folder.path().join("namespace");
+        fs::write(&pod, "windlass-system\n").unwrap();
+        let outside = folder.path().join("absent");
+        // (flags, of a pod, outside of a cluster)
+        let rows: [(&[&str], _, _); 4] = [
+            (&[], Some("windlass-system"), None),
+            (&["-n", "leases"], Some("windlass-system"), Some("leases")),
+            (
+                &["-n", "leases", "--protect-namespace=home"],
+                Some("home"),
+                Some("home"),
+            ),
+            (&["-n", "leases", "--protect-namespace="], None, None),
+        ];
+        for (flags, of_pod, of_none) in rows {
+            let words = [&["windlass", "--config=plugins"], flags].concat();
+            let run = Flags::try_parse_from(words).unwrap().run;
+            assert_eq!(
+                run.protected_namespace(&pod).as_deref(),
+                of_pod,
+                "{flags:?}"
+            );
+            let protected = run.protected_namespace(&outside);
+            assert_eq!(protected.as_deref(), of_none, "{flags:?}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use kube::Api;
 use kube::api::{DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use windlass_controlplane::eventually;
 
 use crate::Workload;
@@ -143,6 +144,7 @@ async fn many(arena: &Arena, contestant: Contestant, size: Size) -> Result<crate
 /// The Plugin object of a document in `folder`, whose component is in a ConfigMap now.
 async fn prepared(arena: &Arena, stage: &Stage, folder: &Path, name: &str) -> Result<Value> {
     let bytes = fs::read(folder.join(format!("{name}.wasm")))?;
+    let digest = format!("sha256:{:x}", Sha256::digest(&bytes));
     let mut map = ConfigMap::default();
     map.metadata.name = Some(name.to_owned());
     map.binary_data = Some([(KEY.to_owned(), ByteString(bytes))].into());
@@ -150,7 +152,9 @@ async fn prepared(arena: &Arena, stage: &Stage, folder: &Path, name: &str) -> Re
     maps.create(&PostParams::default(), &map).await?;
     let text = fs::read_to_string(folder.join(format!("{name}.yaml")))?;
     let mut object: Value = serde_json::from_str(&text)?;
-    let source = json!({ "configMap": { "namespace": stage.leases, "name": name, "key": KEY } });
+    let source = json!({ "configMap": {
+        "namespace": stage.leases, "name": name, "key": KEY, "digest": digest,
+    } });
     let spec = object.get_mut("spec").and_then(Value::as_object_mut);
     let spec = spec.context("a document has a spec")?;
     spec.insert("source".into(), source);

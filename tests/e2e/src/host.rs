@@ -53,6 +53,8 @@ pub fn without_settings(command: &mut Command) {
             command.env_remove(name);
         }
     }
+    // The objects of a test are where its Leases are.
+    command.env("WINDLASS_PROTECT_NAMESPACE", "");
 }
 
 /// Replaces itself with the host; a second shell in the background kills the host when standard

@@ -9,6 +9,7 @@ use kube::api::{
     Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams,
 };
 use serde_json::{Value, json};
+use windlass_host::digest::digest;
 
 use crate::{Account, Cluster, DEADLINE, Host, Plugins, apply, documents, eventually, workspace};
 
@@ -142,7 +143,29 @@ impl Objects {
         .await
     }
 
-    /// The component of `package`, gzipped or not, in a ConfigMap.
+    /// Puts a component into the ConfigMap `code`. Returns the source that names both.
+    ///
+    /// # Errors
+    /// The API server refuses it.
+    pub async fn code(&self, component: &[u8]) -> Result<Value> {
+        self.config_map("code", component).await?;
+        Ok(json!({ "configMap": {
+            "namespace": self.name(), "name": "code", "key": "greeter.wasm",
+            "digest": format!("sha256:{}", digest(component).hex()),
+        } }))
+    }
+
+    /// Runs another component, in the ConfigMap `code`.
+    ///
+    /// # Errors
+    /// The API server refuses it.
+    pub async fn replace(&self, component: &[u8]) -> Result<()> {
+        let mut source = self.code(component).await?;
+        source["configMap"]["parts"] = Value::Null;
+        self.patch(&json!({ "spec": { "source": source } })).await
+    }
+
+    /// Puts bytes of a component, gzipped or not, into a ConfigMap.
     ///
     /// # Errors
     /// The API server refuses it.

@@ -14,7 +14,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 pub(in crate::hosting) struct FetchProblem {
     kind: FetchProblemKind,
     /// What a person needs to fix it.
-    pub(super) text: String,
+    pub(in crate::hosting) text: String,
     /// How long the server wants to be left alone.
     pause: Option<Duration>,
 }
@@ -67,6 +67,20 @@ impl FetchProblem {
     /// What is there is not a component, or not the one that is asked for.
     pub(in crate::hosting) fn refused(text: String) -> Self {
         Self::new(FetchProblemKind::Refused, text)
+    }
+
+    /// The same, for somebody who may not know what is there.
+    pub(in crate::hosting) fn hidden(self, text: String) -> Self {
+        let kind = match self.kind {
+            FetchProblemKind::Unavailable => FetchProblemKind::Unavailable,
+            _ => FetchProblemKind::Denied,
+        };
+        Self { kind, text, ..self }
+    }
+
+    /// Whether nobody gives a whole answer.
+    pub(in crate::hosting) fn is_unavailable(&self) -> bool {
+        self.kind == FetchProblemKind::Unavailable
     }
 
     /// When it is tried again. What has a digest stays as it is.

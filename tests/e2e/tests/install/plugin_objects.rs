@@ -10,6 +10,7 @@ use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 use windlass_controlplane::Registry;
 use windlass_e2e::{DEADLINE, Objects, eventually, windlass_alone};
+use windlass_host::digest::digest;
 
 use crate::plugin_objects::scene::says;
 
@@ -24,6 +25,7 @@ async fn a_plugin_object_is_installed_replaced_refused_and_removed() -> Result<(
     objects.config_map("code-2", second).await?;
     let source = json!({ "configMap": {
         "namespace": namespace, "name": "code-1", "key": "greeter.wasm", "parts": ["code-2"],
+        "digest": format!("sha256:{}", digest(&code).hex()),
     } });
     objects.create(&source).await?;
     let object = objects.until("Ready", "True", "Running").await?;
@@ -35,14 +37,21 @@ async fn a_plugin_object_is_installed_replaced_refused_and_removed() -> Result<(
     ensure!(!says(&object, "holder").is_empty(), "{object:#}");
     objects.greets("ada").await?;
 
-    // What is not a component is refused: the last good version runs on.
+    // Another component than the one that the Plugin names is refused, and so is something else than a component. The
+    // last good version continues to run.
     objects.config_map("code-2", b"something else").await?;
+    objects.until("Fetched", "False", "SourceRefused").await?;
+    objects.greets("ben").await?;
+    objects.replace(b"something else").await?;
     let object = objects
         .until("Compiled", "False", "ComponentRefused")
         .await?;
     ensure!(!says(&object, "version").is_empty(), "{object:#}");
     objects.greets("bea").await?;
     objects.config_map("code-2", second).await?;
+    objects
+        .patch(&json!({ "spec": { "source": source } }))
+        .await?;
     objects.until("Ready", "True", "Running").await?;
 
     // A document that is wrong is said, and costs nothing.
@@ -73,10 +82,7 @@ async fn a_plugin_object_is_installed_replaced_refused_and_removed() -> Result<(
 #[tokio::test]
 async fn a_deleted_plugin_runs_until_nothing_waits_for_it_or_is_released() -> Result<()> {
     let objects = Objects::start("removed", &[]).await?;
-    objects.config_map("code", &objects.component()?).await?;
-    let source = json!({ "configMap": {
-        "namespace": objects.name(), "name": "code", "key": "greeter.wasm",
-    } });
+    let source = objects.code(&objects.component()?).await?;
     objects.create(&source).await?;
     objects.until("Ready", "True", "Running").await?;
     for name in ["ada", "bea"] {
@@ -121,10 +127,7 @@ async fn a_deleted_plugin_runs_until_nothing_waits_for_it_or_is_released() -> Re
 #[tokio::test]
 async fn a_plugin_object_that_observes_says_so_and_tells_once_that_it_would_write() -> Result<()> {
     let objects = Objects::start("observing", &[]).await?;
-    objects.config_map("code", &objects.component()?).await?;
-    let source = json!({ "configMap": {
-        "namespace": objects.name(), "name": "code", "key": "greeter.wasm",
-    } });
+    let source = objects.code(&objects.component()?).await?;
     let mut object = objects.object(&source)?;
     object["spec"]["mode"] = "Observe".into();
     let object = serde_json::from_value(object)?;
@@ -166,9 +169,7 @@ async fn a_plugin_of_the_folder_goes_before_an_object_of_its_name() -> Result<()
     fs::write(&file, document.to_string())?;
     objects.host.says("all lists are in: reconciling").await?;
     objects.greets("ada").await?;
-    objects.config_map("code", &component).await?;
-    let source =
-        json!({ "configMap": { "namespace": name, "name": "code", "key": "greeter.wasm" } });
+    let source = objects.code(&component).await?;
     objects.create(&source).await?;
     let object = objects.until("Stalled", "True", "DocumentInvalid").await?;
     ensure!(says(&object, "holder").is_empty(), "{object:#}");
@@ -197,7 +198,8 @@ async fn a_plugin_of_the_folder_goes_before_an_object_of_its_name() -> Result<()
 #[tokio::test]
 async fn what_the_api_server_knows_to_be_wrong_it_refuses() -> Result<()> {
     let objects = Objects::start("wrong", &[]).await?;
-    let map = json!({ "namespace": "x", "name": "x", "key": "x" });
+    let map =
+        json!({ "namespace": "x", "name": "x", "key": "x", "digest": format!("sha256:{:064}", 0) });
     let rows = [
         (json!({}), "exactly one of oci and configMap"),
         (
@@ -209,6 +211,10 @@ async fn what_the_api_server_knows_to_be_wrong_it_refuses() -> Result<()> {
             "only for oci",
         ),
         (json!({ "configMap": { "name": "x" } }), "Required value"),
+        (
+            json!({ "configMap": { "namespace": "x", "name": "x", "key": "x" } }),
+            "configMap.digest: Required value",
+        ),
     ];
     for (source, want) in rows {
         let refused = objects.create(&source).await;

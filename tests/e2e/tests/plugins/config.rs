@@ -79,10 +79,7 @@ async fn a_change_of_the_configuration_reads_and_compiles_nothing_from_a_config_
     let state = tempfile::tempdir()?;
     let state = format!("--state-dir={}", state.path().join("state").display());
     let objects = Objects::start("config", &[METRICS.to_owned(), state]).await?;
-    objects.config_map("code", &objects.component()?).await?;
-    let source = json!({ "configMap": {
-        "namespace": objects.name(), "name": "code", "key": "greeter.wasm",
-    } });
+    let source = objects.code(&objects.component()?).await?;
     objects.create(&source).await?;
     changes_cost_nothing(&objects).await?;
     // What it runs with now, it runs with after a crash.
@@ -114,10 +111,7 @@ async fn a_change_of_the_configuration_pulls_and_compiles_nothing_from_a_registr
 async fn configuration_comes_from_config_maps_and_secrets_and_follows_them() -> Result<()> {
     let objects = Objects::start("config-from", &[METRICS.to_owned()]).await?;
     let namespace = objects.name().to_owned();
-    objects.config_map("code", &objects.component()?).await?;
-    let source = json!({ "configMap": {
-        "namespace": namespace, "name": "code", "key": "greeter.wasm",
-    } });
+    let source = objects.code(&objects.component()?).await?;
     let mut object = objects.object(&source)?;
     object["spec"]["configFrom"] = json!([
         { "configMap": { "name": "settings", "key": "config.yaml" } },
@@ -192,15 +186,14 @@ async fn configuration_comes_from_config_maps_and_secrets_and_follows_them() -> 
 async fn a_plugin_gets_no_secret_that_its_service_account_may_not_get() -> Result<()> {
     let objects = Objects::start("borrowed", &[]).await?;
     let namespace = objects.name();
-    objects.config_map("code", &objects.component()?).await?;
+    let source = objects.code(&objects.component()?).await?;
     let secrets = json!({ "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["account"], "verbs": ["get", "list", "watch"] });
     // The host may, and may act as the account.
     let acts = json!({ "apiGroups": [""], "resources": ["serviceaccounts"], "resourceNames": ["someone"], "verbs": ["impersonate"] });
     let rules = json!([secrets, acts]);
     objects.account.grant(&role(&objects, "windlass", &rules))?;
     put(&objects, "Secret", "account", ("stringData", "a: 1")).await?;
-    let map = json!({ "namespace": namespace, "name": "code", "key": "greeter.wasm" });
-    let mut object = objects.object(&json!({ "configMap": map }))?;
+    let mut object = objects.object(&source)?;
     object["spec"]["serviceAccount"] = json!({ "namespace": namespace, "name": "someone" });
     object["spec"]["configFrom"] =
         json!([{ "secret": { "name": "account", "key": "config.yaml" } }]);
@@ -216,6 +209,17 @@ async fn a_plugin_gets_no_secret_that_its_service_account_may_not_get() -> Resul
     put(&objects, "Secret", "account", ("stringData", "a: 2")).await?;
     objects
         .until("Granted", "False", "ServiceAccountForbidden")
-        .await
-        .map(drop)
+        .await?;
+    // It does not learn what a ConfigMap holds either: an absent one and an absent key are told in the same words.
+    for (field, value) in [("key", "absent.wasm"), ("name", "absent")] {
+        let mut other = source.clone();
+        other["configMap"][field] = value.into();
+        objects
+            .patch(&json!({ "spec": { "source": other } }))
+            .await?;
+        let object = objects.until("Fetched", "False", "SourceDenied").await?;
+        let told = object["status"]["conditions"].to_string();
+        ensure!(told.contains("may not know why: give it a Role"), "{told}");
+    }
+    Ok(())
 }

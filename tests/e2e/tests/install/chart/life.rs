@@ -62,19 +62,12 @@ impl Release {
         Ok(json!({ "data": documents["data"], "binaryData": components["binaryData"] }))
     }
 
-    /// Who the hosts are. Returns once the API server allows them `verbs`, each with its resource.
-    async fn identity(&self, verbs: &[(&str, &str)]) -> Result<Identity> {
+    /// Who the hosts are. Returns once the API server allows them `verbs`, each with its resource and namespace.
+    async fn identity(&self, verbs: &[(&str, &str, &str)]) -> Result<Identity> {
         let user = format!("system:serviceaccount:{}:windlass", self.namespace);
-        for (verb, resource) in verbs {
+        for (verb, resource, namespace) in verbs {
             let ask = [
-                "auth",
-                "can-i",
-                verb,
-                resource,
-                "--as",
-                &user,
-                "-n",
-                &self.namespace,
+                "auth", "can-i", verb, resource, "--as", &user, "-n", namespace,
             ];
             eventually(DEADLINE, "the API server knows the role", async || {
                 kubectl(&ask, "").await.map(Some)
@@ -85,12 +78,12 @@ impl Release {
         account.await
     }
 
-    /// A pod of the Deployment, with what a kubelet gives it.
-    async fn pod(&self, volume: &Volume) -> Result<Pod> {
+    /// A pod of the Deployment, with what a kubelet gives it. Its plugins work in the namespace `at`.
+    async fn pod(&self, volume: &Volume, at: &str) -> Result<Pod> {
         let verbs = [
-            ("update", "leases.coordination.k8s.io"),
-            ("watch", "greetings"),
-            ("patch", "events.events.k8s.io"),
+            ("update", "leases.coordination.k8s.io", &*self.namespace),
+            ("watch", "greetings", at),
+            ("patch", "events.events.k8s.io", at),
         ];
         let Identity::Token(token) = self.identity(&verbs).await? else {
             bail!("a service account has a token");
@@ -150,7 +143,7 @@ async fn a_release_runs_plugins_follows_upgrades_and_leaves_nothing_that_is_stuc
     let release = Release::install(Chart::new()?, HOME, &values)?;
     release.bring(text(&component)?).await?;
     let mut volume = Volume::new(&release.config().await?)?;
-    let pod = release.pod(&volume).await?;
+    let pod = release.pod(&volume, &cluster.namespace).await?;
     let host = pod.run()?;
     host.says("all lists are in").await?;
     cluster.greet("ada", json!({ "name": "Ada" })).await?;
@@ -204,18 +197,19 @@ async fn a_release_runs_plugins_follows_upgrades_and_leaves_nothing_that_is_stuc
 #[tokio::test]
 async fn a_release_for_some_namespaces_runs_plugins_there_without_a_cluster_role() -> Result<()> {
     let cluster = Cluster::new("team").await?;
-    let own = &cluster.namespace;
-    let (plugins, spec) = greeter(own)?;
+    // No plugin reaches the namespace of the release.
+    let own = &control_plane()?.namespace("team-host").await?;
+    let (plugins, spec) = greeter(&cluster.namespace)?;
     let component = plugins.folder().join("greeter.wasm");
     let values = json!({
-        "namespaces": [own, "greetings"],
+        "namespaces": [cluster.namespace, "greetings"],
         "plugins": { "greeter": spec },
         "rbac": { "rules": rules(&plugins, own)? },
     });
     let release = Release::install(Chart::new()?, own, &values)?;
     release.bring(text(&component)?).await?;
     let volume = Volume::new(&release.config().await?)?;
-    let pod = release.pod(&volume).await?;
+    let pod = release.pod(&volume, &cluster.namespace).await?;
     let host = pod.run()?;
     host.says("all lists are in").await?;
     cluster.greet("ada", json!({ "name": "Ada" })).await?;
@@ -276,7 +270,7 @@ async fn each_request_of_a_host_has_the_priority_of_its_kind() -> Result<()> {
     // Another release owns the definitions.
     let others = json!({ "crds": { "enabled": false } });
     let release = Release::install(Chart::new()?, &namespace, &others)?;
-    let leases = [("get", "leases.coordination.k8s.io")];
+    let leases = [("get", "leases.coordination.k8s.io", &*namespace)];
     let identity = release.identity(&leases).await?;
     let kubeconfig = control_plane()?.kubeconfig(&identity)?;
     let client = windlass_controlplane::client(&kubeconfig).await?;

@@ -14,10 +14,7 @@ const ROLLBACK_TO: &str = "windlass.dev/rollback-to";
 /// The greeter, which runs, in a ConfigMap.
 async fn running(prefix: &str, more: &[String]) -> Result<Objects> {
     let objects = Objects::start(prefix, more).await?;
-    objects.config_map("code", &objects.component()?).await?;
-    let source = json!({ "configMap": {
-        "namespace": objects.name(), "name": "code", "key": "greeter.wasm",
-    } });
+    let source = objects.code(&objects.component()?).await?;
     objects.create(&source).await?;
     objects.until("Ready", "True", "Running").await?;
     Ok(objects)
@@ -169,7 +166,7 @@ async fn what_a_new_version_would_do_differently_is_told() -> Result<()> {
     for name in ["ada", "bea"] {
         objects.greets(name).await?;
     }
-    objects.config_map("code", &variant(&objects, 1)?).await?;
+    objects.replace(&variant(&objects, 1)?).await?;
     let tested = async |differing: u64| {
         eventually(DEADLINE, "a smoke test is told", async || {
             let object = serde_json::to_value(objects.api().get(objects.name()).await?)?;
@@ -223,7 +220,7 @@ async fn annotations_choose_a_component_and_hold_the_rollout() -> Result<()> {
     let object = objects.until("Ready", "True", "Running").await?;
     let first = says(&object, "digest");
 
-    objects.config_map("code", &variant(&objects, 1)?).await?;
+    objects.replace(&variant(&objects, 1)?).await?;
     let digest_of = |bytes: &[u8]| format!("sha256:{}", windlass_host::digest::digest(bytes).hex());
     let second = digest_of(&variant(&objects, 1)?);
     let object = until_runs(&objects, &second).await?;
@@ -266,7 +263,7 @@ async fn annotations_choose_a_component_and_hold_the_rollout() -> Result<()> {
         .host
         .says("its rollout is paused: what runs, runs on")
         .await?;
-    objects.config_map("code", &variant(&objects, 2)?).await?;
+    objects.replace(&variant(&objects, 2)?).await?;
     objects
         .patch(&json!({ "spec": { "config": { "image": "x" } } }))
         .await?;

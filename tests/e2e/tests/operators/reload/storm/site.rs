@@ -9,13 +9,14 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use windlass_e2e::{Account, Cluster, Host, Plugins, apply, documents, workspace};
+use windlass_host::digest::digest;
 
 use crate::reload::relay::{component, put, text};
 
-/// The name of the ConfigMap, and of the key in it.
-const MAP: &str = "relay";
+/// The file of the component, and its key in a ConfigMap.
 const KEY: &str = "relay.wasm";
 
 /// The flags of each host: its log has no line for each pass, since these are many.
@@ -31,6 +32,8 @@ pub(super) struct Site {
     pub(super) host: Host,
     /// An empty config folder, if the plugin is an object.
     object: Option<tempfile::TempDir>,
+    /// The source of such a plugin.
+    source: Mutex<Value>,
 }
 
 impl Site {
@@ -48,6 +51,7 @@ impl Site {
             plugins,
             host,
             object: None,
+            source: Mutex::default(),
         })
     }
 
@@ -77,9 +81,10 @@ impl Site {
             plugins,
             host,
             object: Some(folder),
+            source: Mutex::default(),
             cluster,
         };
-        site.component(&component(1)?).await?;
+        site.bring(&component(1)?).await?;
         site.document(text(&site.plugins, "v1", "")).await?;
         Ok(site)
     }
@@ -89,14 +94,37 @@ impl Site {
         if self.object.is_none() {
             return put(self.plugins.folder(), KEY, bytes);
         }
+        self.bring(bytes).await?;
+        let patch = json!({ "spec": { "source": *self.source.lock() } });
+        let name = &*self.cluster.namespace;
+        let params = PatchParams::default();
+        self.api()
+            .patch(name, &params, &Patch::Merge(&patch))
+            .await?;
+        Ok(())
+    }
+
+    /// Makes a ConfigMap for a component, which is the source of the next document.
+    async fn bring(&self, bytes: &[u8]) -> Result<()> {
+        let hex = digest(bytes).hex();
+        let (namespace, name) = (&*self.cluster.namespace, format!("relay-{hex}"));
         let map = json!({
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": MAP },
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name },
             "binaryData": { KEY: STANDARD.encode(bytes) },
         });
-        let api = self.cluster.api("ConfigMap", &self.cluster.namespace)?;
+        let api = self.cluster.api("ConfigMap", namespace)?;
         let params = PatchParams::apply("test").force();
-        api.patch(MAP, &params, &Patch::Apply(&map)).await?;
+        api.patch(&name, &params, &Patch::Apply(&map)).await?;
+        *self.source.lock() = json!({ "configMap": {
+            "namespace": namespace, "name": name, "key": KEY, "digest": format!("sha256:{hex}"),
+        } });
         Ok(())
+    }
+
+    /// The Plugin objects.
+    fn api(&self) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("windlass.dev", "v1alpha1", "Plugin");
+        Api::all_with(self.cluster.client(), &ApiResource::from_gvk(&kind))
     }
 
     /// Puts the relay's document in place, with the source that is of this site.
@@ -108,14 +136,11 @@ impl Site {
         let name = &*self.cluster.namespace;
         document["metadata"] = json!({ "name": name, "labels": { "test": name } });
         if document["spec"]["source"]["file"] == KEY {
-            let map = json!({ "namespace": name, "name": MAP, "key": KEY });
-            document["spec"]["source"] = json!({ "configMap": map });
+            document["spec"]["source"] = self.source.lock().clone();
         }
-        let kind = GroupVersionKind::gvk("windlass.dev", "v1alpha1", "Plugin");
-        let api: Api<DynamicObject> =
-            Api::all_with(self.cluster.client(), &ApiResource::from_gvk(&kind));
         let params = PatchParams::apply("test").force();
-        api.patch(name, &params, &Patch::Apply(&document)).await?;
+        let document = Patch::Apply(&document);
+        self.api().patch(name, &params, &document).await?;
         Ok(())
     }
 
@@ -125,9 +150,8 @@ impl Site {
         if self.object.is_none() {
             document["metadata"]["name"] = json!("Relay_2");
         } else {
-            let absent =
-                json!({ "namespace": self.cluster.namespace, "name": "absent", "key": KEY });
-            document["spec"]["source"] = json!({ "configMap": absent });
+            document["spec"]["source"] = self.source.lock().clone();
+            document["spec"]["source"]["configMap"]["name"] = json!("absent");
         }
         document
     }
