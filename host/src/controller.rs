@@ -58,7 +58,7 @@ use crate::plugin::{Cancel, Hints, HttpAccess, Plugin, PrimaryWatch, ServedPrima
 use crate::recording::FailureRecorder;
 use crate::rights::PluginApi;
 use crate::seams::{Seams, Task};
-use crate::view::{View, WakeReason};
+use crate::view::{View, WakeReason, WatchSpec};
 use reconcile::Reconciler;
 use watches::{WatchDependencies, Watches};
 use work::{KindQueue, WorkQueue};
@@ -79,6 +79,8 @@ pub struct ControllerParts {
     pub replaces: Replaces,
     /// Who reports its Events, in place of the plugin.
     pub reporter: Option<Arc<str>>,
+    /// Whether the annotations by which users pause an object, or ask for a pass, do not count.
+    pub ignores_annotations: bool,
     /// What it may touch.
     pub grants: Grants,
     /// What it may send over HTTP; nothing if the host sends nothing.
@@ -337,7 +339,10 @@ async fn watch_kind(
     let plugin = &parts.plugin;
     let description = &plugin.description;
     let names = (&*plugin.name, parts.finalizer.clone());
-    let watch_spec = description.watch_spec(names, watch, primary.clone());
+    let watch_spec = WatchSpec {
+        ignores_annotations: parts.ignores_annotations,
+        ..description.watch_spec(names, watch, primary.clone())
+    };
     let queue = Arc::new(KindQueue {
         queue: queue.clone(),
         kind,

@@ -1,5 +1,6 @@
 //! Kubernetes Events (`events.k8s.io/v1`), recorded off the hot path.
 //!
+//! - The Events of a plugin with a service account are sent as that account.
 //! - Publishing never waits: what exceeds the plugin's limit, its share of the host's, the limit of one object, or the
 //!   queue is dropped and counted.
 //! - Repetitions become one series: the first is created, the second and every doubling after it
@@ -91,19 +92,21 @@ pub struct Event {
 }
 
 /// Where Events go. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Recorder {
     letters: mpsc::Sender<Letter>,
     clock: Clock,
     shared: Arc<Mutex<RecorderState>>,
+    /// As whom it sends Events; none for the host.
+    account: Option<Api>,
     /// Whether it publishes nothing.
     is_muted: bool,
 }
 
 /// What the sending task is handed.
-#[derive(Debug)]
 enum Letter {
-    Note(Box<Event>),
+    /// An Event, and as whom it is sent; none for the host.
+    Note(Box<(Event, Option<Api>)>),
     /// Somebody wants to know when all before it is sent.
     Flush(oneshot::Sender<()>),
 }
@@ -164,7 +167,7 @@ impl Recorder {
     /// Starts the task that sends Events as `instance`.
     pub fn start(api: Api, seams: &Seams, instance: &str) -> (Self, Task) {
         let (letters, mut waiting) = mpsc::channel(WAITING);
-        let mut writer = Writer::new(api, seams.clone(), instance);
+        let mut writer = Writer::new(seams.clone(), instance);
         let shared = RecorderState {
             quota: Quota::new(ALL),
             plugins: HashMap::new(),
@@ -174,9 +177,10 @@ impl Recorder {
         let task = seams.spawn.task(async move {
             while let Some(letter) = waiting.recv().await {
                 match letter {
-                    Letter::Note(note) => {
+                    Letter::Note(letter) => {
+                        let (note, account) = *letter;
                         let plugin = note.plugin.clone();
-                        match writer.write(*note).await {
+                        match writer.write(account.as_ref().unwrap_or(&api), note).await {
                             Ok(EventResult::Told) => {}
                             Ok(EventResult::AtObjectLimit) => limited(&counts, &plugin),
                             Err(error) => failed(&counts, &plugin, &error),
@@ -190,9 +194,19 @@ impl Recorder {
             letters,
             clock: seams.clock,
             shared,
+            account: None,
             is_muted: false,
         };
         (recorder, task)
+    }
+
+    /// The same, but it sends Events by `account`, which acts as a service account, if there is one.
+    #[must_use]
+    pub fn acting(&self, account: Option<Api>) -> Self {
+        Self {
+            account,
+            ..self.clone()
+        }
     }
 
     /// The same, but it publishes nothing.
@@ -244,10 +258,13 @@ impl Recorder {
             (taken, known.throttled.clone())
         };
         let why = match taken {
-            QuotaDecision::Yes if self.letters.try_send(Letter::Note(Box::new(note))).is_ok() => {
-                return;
+            QuotaDecision::Yes => {
+                let letter = Letter::Note(Box::new((note, self.account.clone())));
+                if self.letters.try_send(letter).is_ok() {
+                    return;
+                }
+                "the API server takes no more of them"
             }
-            QuotaDecision::Yes => "the API server takes no more of them",
             QuotaDecision::OwnLimit => "the plugin is at its own limit",
             QuotaDecision::HostMaximum => {
                 "the plugins together are at the host's maximum, --event-qps"

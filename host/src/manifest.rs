@@ -39,7 +39,7 @@ pub use definitions::DefinitionPolicy;
 pub use deletion::DeletionPolicy;
 pub use explain::explain;
 pub use limits::{Limits, MOST_MEMORY};
-pub use mode::Mode;
+pub use mode::{Mode, ObjectAnnotations};
 pub use origin::Origin;
 use places::Places;
 pub use places::line_of_grant;
@@ -96,6 +96,8 @@ pub struct PluginDocument {
     pub deletion: DeletionPolicy,
     /// Whether it writes.
     pub mode: Mode,
+    /// Whether annotations of its objects count.
+    pub object_annotations: ObjectAnnotations,
     /// How the component is made; `windlass run` does not look at it.
     pub build: Option<Build>,
     /// The component that runs, whatever `source` says.

@@ -56,7 +56,7 @@ use crate::api::Resource;
 use crate::bugs::bug;
 use crate::informer::{Change, Subscription};
 use crate::memory::Account;
-use crate::object::{ApplyScope, Fields, Key, Object};
+use crate::object::{ApplyScope, Fields, Key, Metadata, Object};
 use crate::selector::LabelSelector;
 
 /// What a plugin looks at, as its description says.
@@ -76,6 +76,8 @@ pub struct WatchSpec {
     pub watches_unselected: bool,
     /// Whether changes of a primary's status alone do not concern it.
     pub spec_change_only: bool,
+    /// Whether the annotations by which users pause a primary, or ask for a pass, do not count.
+    pub ignores_annotations: bool,
     /// What it reads of each resource, by group and plural; what is not here it reads whole.
     pub fields: HashMap<(String, String), Fields>,
     /// What it watches whole kinds of, by group and plural.
@@ -137,7 +139,7 @@ impl View {
             unanswered: Unanswered::default(),
             kinds: KindReads::on(account),
             waiting: Mutex::default(),
-            wakes: EventMapper::new(watch_spec.primary.clone(), watch_spec.spec_change_only),
+            wakes: EventMapper::new(&watch_spec),
             watch_spec,
             queue,
         }
@@ -162,6 +164,11 @@ impl View {
     /// The plugin's finalizer.
     pub fn finalizer(&self) -> &str {
         &self.watch_spec.finalizer
+    }
+
+    /// Whether users have paused a primary with this metadata.
+    pub fn is_paused(&self, primary: &Metadata) -> bool {
+        primary.paused && !self.watch_spec.ignores_annotations
     }
 
     /// Whether some of the primaries are finalized.

@@ -26,11 +26,11 @@ struct FailureCount {
     edition: Revision,
 }
 
-/// What of an object is worth a fresh start: its generation, and when somebody last asked for a pass over it.
+/// What of an object is worth a fresh start: its generation. A request for a pass is not: anyone who may annotate the
+/// object could have it run at any rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Revision {
     generation: Option<i64>,
-    requested: Option<[u8; 8]>,
 }
 
 impl Revision {
@@ -38,7 +38,6 @@ impl Revision {
     pub(super) fn of(object: &Metadata) -> Self {
         Self {
             generation: object.generation,
-            requested: object.requested,
         }
     }
 }
@@ -98,7 +97,6 @@ mod tests {
     fn at(generation: i64) -> Revision {
         Revision {
             generation: Some(generation),
-            requested: None,
         }
     }
 
@@ -135,12 +133,7 @@ mod tests {
         assert_eq!(backoff.attempt(&"a", at(1)), 2);
         assert_eq!(backoff.attempt(&"a", at(2)), 0);
         assert_eq!(backoff.failed(&"a", at(2), Cause::Delay).as_millis(), 5);
-        let asked = Revision {
-            requested: Some([7; 8]),
-            ..at(2)
-        };
         assert_eq!(backoff.attempt(&"a", at(2)), 1);
-        assert_eq!(backoff.attempt(&"a", asked), 0, "somebody asked for it");
         backoff.forget(&"a");
         assert_eq!(backoff.attempt(&"a", at(2)), 0);
     }

@@ -67,7 +67,7 @@ pub(crate) fn next_step() -> Scene {
                 object,
                 "windlass.dev/measured",
                 (Finalizes::Always, false),
-                false,
+                (false, false),
             ));
         }
     })

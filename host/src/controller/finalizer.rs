@@ -50,12 +50,12 @@ pub(super) fn observed(step: Step, object: &Metadata, goes: bool) -> Step {
 }
 
 /// Chooses the step for an object under the finalizer called `name`. `leaves`: it has left the selectors, and that is
-/// enough for it to be finalized. `goes`: the plugin is called for what is going away.
+/// enough for it to be finalized. `paused`: users have paused it. `goes`: the plugin is called for what is going away.
 pub(super) fn next_step(
     object: &Metadata,
     name: &str,
     (finalizes, goes): (Finalizes, bool),
-    leaves: bool,
+    (leaves, paused): (bool, bool),
 ) -> Step {
     use Finalizes::{Always, Never, OnRequest};
     let is_held = object.has_finalizer(name);
@@ -68,9 +68,9 @@ pub(super) fn next_step(
         (Never, true | false, true) => Step::Release,
     };
     match step {
-        Step::Ignore if goes && object.deleting && !object.paused => Step::Going,
+        Step::Ignore if goes && object.deleting && !paused => Step::Going,
         Step::Ignore => Step::Ignore,
-        _ if object.paused => Step::Paused,
+        _ if paused => Step::Paused,
         step => step,
     }
 }
@@ -111,7 +111,7 @@ mod tests {
             (object(&["other", OURS], true), Never, Step::Release),
         ];
         for (object, finalizes, want) in cases {
-            let step = next_step(&object, OURS, (finalizes, false), false);
+            let step = next_step(&object, OURS, (finalizes, false), (false, object.paused));
             assert_eq!(step, want, "{object:?} {finalizes:?}");
         }
     }
@@ -126,7 +126,7 @@ mod tests {
             (object(&[OURS], false), Never, Step::Release),
         ];
         for (object, finalizes, want) in cases {
-            let step = next_step(&object, OURS, (finalizes, false), true);
+            let step = next_step(&object, OURS, (finalizes, false), (true, object.paused));
             assert_eq!(step, want, "{object:?} {finalizes:?}");
         }
     }
@@ -153,14 +153,17 @@ mod tests {
             (object(&[], false), Always, false, Step::Protect),
         ];
         for (object, finalizes, leaves, want) in cases {
-            let step = next_step(&object, OURS, (finalizes, true), leaves);
+            let step = next_step(&object, OURS, (finalizes, true), (leaves, object.paused));
             assert_eq!(step, want, "{object:?} {finalizes:?} {leaves}");
         }
         let paused = Metadata {
             paused: true,
             ..object(&["other"], true)
         };
-        assert_eq!(next_step(&paused, OURS, (Never, true), false), Step::Ignore);
+        assert_eq!(
+            next_step(&paused, OURS, (Never, true), (false, paused.paused)),
+            Step::Ignore
+        );
     }
 
     #[test]
@@ -176,7 +179,7 @@ mod tests {
             (object(&[OURS], true), Never, true, Step::Going),
         ];
         for (object, finalizes, goes, want) in cases {
-            let step = next_step(&object, OURS, (finalizes, goes), false);
+            let step = next_step(&object, OURS, (finalizes, goes), (false, object.paused));
             let step = observed(step, &object, goes);
             assert_eq!(step, want, "{object:?} {finalizes:?} {goes}");
         }
@@ -198,7 +201,7 @@ mod tests {
                 paused: true,
                 ..object
             };
-            let step = next_step(&paused, OURS, (finalizes, false), false);
+            let step = next_step(&paused, OURS, (finalizes, false), (false, paused.paused));
             assert_eq!(step, want, "{paused:?} {finalizes:?}");
         }
     }

@@ -17,7 +17,7 @@ use crate::api::{Resource, ServiceAccount};
 use crate::grants::{Grants, Unused};
 use crate::manifest::Limits;
 use crate::metrics::PluginMetrics;
-use crate::object::{Fields, Key, Object, manager_for, manager_of};
+use crate::object::{Fields, Key, Metadata, Object, manager_for, manager_of};
 use crate::plugin::{Description, PrimaryWatch};
 use crate::view::{View, WakeReason};
 
@@ -243,11 +243,18 @@ impl ControllerHandle {
     }
 
     fn cache(&self, key: &Key) -> CacheState {
+        let counts = |mut held: Arc<Metadata>| {
+            let paused = self.view.is_paused(&held);
+            if held.paused != paused {
+                Arc::make_mut(&mut held).paused = paused;
+            }
+            held
+        };
         if let Some(held) = self.view.get(&self.primary, key) {
-            return CacheState::There(held.metadata);
+            return CacheState::There(counts(held.metadata));
         }
         match self.view.with_finalizer(key) {
-            Some(unselected) => CacheState::WithFinalizer(unselected.metadata),
+            Some(unselected) => CacheState::WithFinalizer(counts(unselected.metadata)),
             None if self
                 .view
                 .looks_into(&self.primary, key.namespace.as_deref()) =>

@@ -246,7 +246,13 @@ impl Reconciler {
         });
         let goes = plugin.reconciles_going();
         let leaves = on_leave && !self.is_watched(&object.metadata.key);
-        let step = next_step(&object.metadata, &self.finalizer, (finalizes, goes), leaves);
+        let held_back = (leaves, self.cluster.view.is_paused(&object.metadata));
+        let step = next_step(
+            &object.metadata,
+            &self.finalizer,
+            (finalizes, goes),
+            held_back,
+        );
         if self.observes() {
             return observed(step, &object.metadata, goes);
         }

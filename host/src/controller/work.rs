@@ -1,6 +1,7 @@
 //! The queue that a plugin's workers share: [`Queue`] with a lock, a clock and somebody to wake.
 
 mod payload;
+mod requests;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -21,6 +22,7 @@ use crate::object::Key;
 use crate::seams::Clock;
 use crate::view::{Enqueue, KeyQueue, WakeReason};
 use payload::KeyPayload;
+use requests::Requests;
 use trial::{Ticket, Trial};
 
 /// A key of the queue: an object of one of the plugin's primary kinds.
@@ -59,6 +61,8 @@ struct WorkState {
     paused_until: Option<Instant>,
     /// The plugin is slowed down: nothing is handed out before this, and then one key at a time.
     slowed_until: Option<Instant>,
+    /// How often users have asked for each key.
+    requests: Requests,
     /// The version that runs, as far as it is on trial.
     trial: Trial,
 }
@@ -124,6 +128,12 @@ impl WorkQueue {
         }
         let Enqueue { key, why, low } = wakeup;
         let key = QueueKey { kind, key };
+        if why == WakeReason::Asked
+            && let Some(wait) = state.requests.wait(&key, now)
+        {
+            drop(state);
+            return self.add_after(key, wait, why, Priority::Normal);
+        }
         let payload = if low {
             state.queue.add_low(key)
         } else {

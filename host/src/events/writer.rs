@@ -37,7 +37,6 @@ const REFRESH: Duration = Duration::from_secs(30 * 60);
 
 /// Who sends them.
 pub(super) struct Writer {
-    api: Api,
     seams: Seams,
     instance: String,
     series: HashMap<SeriesKey, EventSeries>,
@@ -74,11 +73,10 @@ enum EventRequest {
 
 impl Writer {
     /// Sends them as `instance`.
-    pub(super) fn new(api: Api, seams: Seams, instance: &str) -> Self {
+    pub(super) fn new(seams: Seams, instance: &str) -> Self {
         let mut instance = instance.to_owned();
         instance.truncate(instance.floor_char_boundary(INSTANCE));
         Self {
-            api,
             seams,
             instance,
             series: HashMap::new(),
@@ -101,11 +99,11 @@ impl Writer {
         budget.or_insert_with(full).take(OBJECT, 1.0, now)
     }
 
-    /// Sends one, if it says something new.
+    /// Sends one by `api`, if it says something new.
     ///
     /// # Errors
     /// The API server did not take it.
-    pub(super) async fn write(&mut self, note: Event) -> Result<EventResult, ApiError> {
+    pub(super) async fn write(&mut self, api: &Api, note: Event) -> Result<EventResult, ApiError> {
         let now = self.seams.clock.now();
         let key = (
             note.plugin.clone(),
@@ -140,10 +138,10 @@ impl Writer {
         }
         match sent {
             EventRequest::Nothing => {}
-            EventRequest::Create => self.create(&note, key, now).await?,
-            EventRequest::Update(count) => match self.update(&note, &key, count).await {
+            EventRequest::Create => self.create(api, &note, key, now).await?,
+            EventRequest::Update(count) => match self.update(api, &note, &key, count).await {
                 // It is gone, as Events are after an hour.
-                Err(error) if error.is_not_found() => self.create(&note, key, now).await?,
+                Err(error) if error.is_not_found() => self.create(api, &note, key, now).await?,
                 updated => updated?,
             },
         }
@@ -151,12 +149,18 @@ impl Writer {
     }
 
     /// Begins a series.
-    async fn create(&mut self, note: &Event, key: SeriesKey, now: Instant) -> Result<(), ApiError> {
+    async fn create(
+        &mut self,
+        api: &Api,
+        note: &Event,
+        key: SeriesKey,
+        now: Instant,
+    ) -> Result<(), ApiError> {
         let namespace = namespace(note);
         let name = name_for(&note.regarding.key.name, &self.seams.rng);
         let event = self.event(note, &name, namespace);
         let request = Request::json(Method::POST, path("/apis/events.k8s.io/v1", note), &event);
-        let sent = self.api.send(request).await;
+        let sent = api.send(request).await;
         if sent.is_ok() {
             let series = EventSeries {
                 name,
@@ -175,7 +179,13 @@ impl Writer {
 
     /// Continues a series with the text of its newest Event. Only the core group lets a text change (client-go's
     /// recorder uses that group). A host that may not patch Events there keeps the text and counts on.
-    async fn update(&mut self, note: &Event, key: &SeriesKey, count: u64) -> Result<(), ApiError> {
+    async fn update(
+        &mut self,
+        api: &Api,
+        note: &Event,
+        key: &SeriesKey,
+        count: u64,
+    ) -> Result<(), ApiError> {
         let Some(series) = self.series.get_mut(key) else {
             return Ok(());
         };
@@ -184,12 +194,12 @@ impl Writer {
         let series = json!({ "count": count, "lastObservedTime": self.time() });
         let patch = json!({ "message": note.note, "series": series });
         let uri = format!("{}/{name}", path("/api/v1", note));
-        let sent = self.api.send(Request::merge_patch(uri, &patch)).await;
+        let sent = api.send(Request::merge_patch(uri, &patch)).await;
         let sent = match sent {
             Err(error) if error.is_forbidden() => {
                 let uri = format!("{}/{name}", path("/apis/events.k8s.io/v1", note));
                 let patch = json!({ "series": series });
-                self.api.send(Request::merge_patch(uri, &patch)).await
+                api.send(Request::merge_patch(uri, &patch)).await
             }
             sent => sent,
         };

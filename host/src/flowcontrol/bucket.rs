@@ -60,7 +60,7 @@ impl TokenBucket {
     }
 
     /// Whether no more tokens fit in.
-    pub(super) fn is_full(&self, rate: Rate) -> bool {
+    pub fn is_full(&self, rate: Rate) -> bool {
         self.tokens + ROUNDING >= rate.burst
     }
 
@@ -70,7 +70,7 @@ impl TokenBucket {
     }
 
     /// How long until `cost` tokens are there.
-    pub(super) fn wait(&self, rate: Rate, cost: f64) -> Duration {
+    pub fn wait(&self, rate: Rate, cost: f64) -> Duration {
         let missing = (cost - self.tokens).max(0.0);
         Duration::try_from_secs_f64(missing / rate.per_second).unwrap_or(Duration::MAX)
     }

@@ -8,7 +8,7 @@ use super::rollout::{Fit, Here, Rollout, rollout};
 use super::version::Version;
 use crate::api::Gate;
 use crate::controller::{ControllerParts, Prepared};
-use crate::manifest;
+use crate::manifest::{self, ObjectAnnotations};
 use crate::metrics::PluginStage;
 use crate::plugin::cluster::Replaces;
 use crate::plugin::{HttpAccess, Plugin, ServedPrimary};
@@ -128,17 +128,20 @@ pub(super) fn parts(
     document: &manifest::PluginDocument,
 ) -> ControllerParts {
     let meters = host.metrics.of(&plugin.name);
+    let account = api.service_account();
+    let account = account.map(|account| host.api.acting_as(account));
     let access = |means| HttpAccess::new(means, document.http.clone(), meters.http.clone());
     ControllerParts {
         finalizer: document.finalizer(),
         replaces: Replaces::of(&document.replaces),
         reporter: document.reporting_controller.as_deref().map(Arc::from),
+        ignores_annotations: document.object_annotations == ObjectAnnotations::Ignore,
         grants: document.grants.clone(),
         http: host.http.as_ref().map(|means| Arc::new(access(means))),
         api,
         discovery: host.discovery.clone(),
         informers: host.informers.clone(),
-        events: host.events.clone(),
+        events: host.events.acting(account),
         observing: None,
         resync: document.resync,
         records: host.records.of(&plugin.name),

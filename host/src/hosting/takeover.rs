@@ -9,7 +9,7 @@ use windlass_egress::Rules;
 
 use crate::api::ServiceAccount;
 use crate::grants::Grants;
-use crate::manifest::{Limits, Mode};
+use crate::manifest::{Limits, Mode, ObjectAnnotations};
 use crate::plugin::{Description, PrimaryWatch};
 
 /// What a controller is made for.
@@ -24,6 +24,7 @@ pub(super) struct Wants<'a> {
     pub(super) limits: &'a Limits,
     pub(super) resync: Duration,
     pub(super) mode: Mode,
+    pub(super) object_annotations: ObjectAnnotations,
 }
 
 impl Wants<'_> {
@@ -40,6 +41,7 @@ impl Wants<'_> {
             && same_workers(self.limits, other.limits)
             && self.resync == other.resync
             && self.mode == other.mode
+            && self.object_annotations == other.object_annotations
     }
 }
 
@@ -130,6 +132,7 @@ mod tests {
             limits: &limits,
             resync,
             mode: Mode::Run,
+            object_annotations: ObjectAnnotations::Follow,
         };
         let mut other = (described.clone(), granted.clone(), limits, resync);
         change(&mut other.0, &mut other.1, &mut other.2, &mut other.3);
@@ -144,6 +147,7 @@ mod tests {
             limits,
             resync: *resync,
             mode: Mode::Run,
+            object_annotations: ObjectAnnotations::Follow,
         })
     }
 
@@ -240,6 +244,7 @@ mod tests {
             limits: &limits,
             resync: Duration::from_secs(600),
             mode: Mode::Run,
+            object_annotations: ObjectAnnotations::Follow,
         };
         let rows = [
             (None, None, true),

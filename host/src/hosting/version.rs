@@ -103,6 +103,7 @@ impl Version {
             limits: self.plugin.limits(),
             resync: document.resync,
             mode: document.mode,
+            object_annotations: document.object_annotations,
         }
     }
 

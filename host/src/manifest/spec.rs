@@ -5,9 +5,9 @@ use serde_json::Value;
 use windlass_yaml as yaml;
 
 use super::{
-    API_VERSION, Build, DefinitionPolicy, DeletionPolicy, FieldError, KIND, Mode, Origin,
-    PluginDocument, RESYNC, SHORTEST_RESYNC, config_source, http, limits, rollout, source,
-    takeover, units,
+    API_VERSION, Build, DefinitionPolicy, DeletionPolicy, FieldError, KIND, Mode,
+    ObjectAnnotations, Origin, PluginDocument, RESYNC, SHORTEST_RESYNC, config_source, http,
+    limits, rollout, source, takeover, units,
 };
 use crate::api::ServiceAccount;
 use crate::grants::{Grant, GrantError, GrantErrors, Grants};
@@ -79,6 +79,9 @@ pub(super) struct Spec {
     /// Whether the plugin writes: what it would write is shown and not sent if it observes.
     #[serde(default)]
     mode: Mode,
+    /// Whether the annotations windlass.dev/paused and windlass.dev/reconcile-requested-at of its objects count.
+    #[serde(default, rename = "objectAnnotations")]
+    object_annotations: ObjectAnnotations,
     /// How the component is built. Only `windlass dev` and `windlass build` read it.
     build: Option<Build>,
 }
@@ -182,6 +185,7 @@ pub(super) fn check(
         crds: document.spec.crds,
         deletion: document.spec.deletion,
         mode: document.spec.mode,
+        object_annotations: document.spec.object_annotations,
         build: document.spec.build,
         rollback_to,
         is_paused: rollout::is_paused(&annotations),

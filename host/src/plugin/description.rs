@@ -306,6 +306,7 @@ impl Description {
             is_finalized: primary.is_finalized(),
             watches_unselected: primary.selects() && self.watched().any(|need| need.is(&own)),
             spec_change_only: primary.spec_change_only,
+            ignores_annotations: false,
             fields,
             watches: self.watches(own, primary.selects()),
         }

@@ -68,6 +68,9 @@ pub(super) fn of_host(needs: &PluginNeeds<'_>) -> Rules {
 /// What a plugin causes.
 fn of_plugin(needs: &PluginNeeds<'_>) -> Rules {
     let mut places = of_grants(needs.grants, needs.primaries);
+    for place in seen(needs.grants, needs.primaries) {
+        places.entry(place).or_default().extend(of_events());
+    }
     add_sources(&mut places, needs.http, needs.primaries);
     add_definitions(&mut places, needs.crds, needs.carried);
     places
@@ -75,9 +78,6 @@ fn of_plugin(needs: &PluginNeeds<'_>) -> Rules {
 
 /// Adds what a host does as itself for a plugin.
 fn add_host(places: &mut Rules, needs: &PluginNeeds<'_>) {
-    for place in seen(needs.grants, needs.primaries) {
-        places.entry(place).or_default().extend(of_events());
-    }
     if !needs.carried.is_empty() && needs.crds != DefinitionPolicy::Ignore {
         // The Events of what has no namespace are in this one.
         let events = RoleScope::Namespace("default".into());
@@ -260,7 +260,7 @@ fn add_definitions(places: &mut Rules, policy: DefinitionPolicy, carried: &[Carr
         .extend(rules);
 }
 
-/// What the host needs to publish Events.
+/// What publishing Events needs.
 fn of_events() -> [PolicyRule; 2] {
     let events = rule(&["events.k8s.io"], &["events"], &[], &["create", "patch"]);
     // The text of an Event changes in the core group alone.

@@ -3,6 +3,7 @@
 //! - Owners are taken from the object as it was *and* as it is, so one that loses its child hears
 //!   of it too.
 
+use super::WatchSpec;
 use super::wake_reason::{self, WakeReason};
 use crate::api::{Resource, group_of};
 use crate::bugs::bug;
@@ -14,13 +15,15 @@ use crate::object::{Fields, Key, Metadata, Object};
 pub(super) struct EventMapper {
     primary: Resource,
     spec_change_only: bool,
+    ignores_annotations: bool,
 }
 
 impl EventMapper {
-    pub(super) fn new(primary: Resource, spec_change_only: bool) -> Self {
+    pub(super) fn new(watch_spec: &WatchSpec) -> Self {
         Self {
-            primary,
-            spec_change_only,
+            primary: watch_spec.primary.clone(),
+            spec_change_only: watch_spec.spec_change_only,
+            ignores_annotations: watch_spec.ignores_annotations,
         }
     }
 
@@ -84,16 +87,15 @@ impl EventMapper {
         }
     }
 
-    /// Why `key` runs after `change`: somebody asked for it, if the change is that of [`REQUESTED`](super::REQUESTED) on
-    /// its own object.
+    /// Why `key` runs after `change`: its own object has an edit, or somebody asked for it, if the change is that of
+    /// [`REQUESTED`](super::REQUESTED) on its own object.
     pub(super) fn why(&self, resource: &Resource, change: &Change, key: &Key) -> WakeReason {
-        if self.is_request(resource, change, key) {
-            return WakeReason::Asked;
-        }
         match &change.new {
+            // First: an edit never waits, and requests have a limit over time.
             Some(new) if self.is_own(resource, new, key) && is_edit(change.old.as_ref(), new) => {
                 WakeReason::Edited(resource.kind.clone(), key.clone())
             }
+            _ if self.is_request(resource, change, key) => WakeReason::Asked,
             _ => wake_reason::changed(resource, change),
         }
     }
@@ -104,6 +106,9 @@ impl EventMapper {
         let (Some(old), Some(new)) = (&change.old, &change.new) else {
             return false;
         };
+        if self.ignores_annotations {
+            return false;
+        }
         let is_own = self.is_own(resource, new, key);
         let (old, new) = (&old.metadata, &new.metadata);
         is_own && old.uid == new.uid && new.requested.is_some() && old.requested != new.requested
@@ -171,6 +176,7 @@ fn is_spec_change(old: &Metadata, new: &Metadata) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::tests::watch_spec;
     use serde_json::{Value, json};
 
     fn resource(kind: &str) -> Resource {
@@ -212,10 +218,11 @@ mod tests {
 
     fn wakes(spec_change_only: bool, fields: &[&str]) -> Rule {
         let fields = Fields::parse(fields.iter().copied()).unwrap();
-        Rule(
-            EventMapper::new(resource("Greeting"), spec_change_only),
-            fields,
-        )
+        let watch_spec = WatchSpec {
+            spec_change_only,
+            ..watch_spec(resource("Greeting"))
+        };
+        Rule(EventMapper::new(&watch_spec), fields)
     }
 
     #[test]
@@ -229,6 +236,36 @@ mod tests {
             ["n/one", "n/two"]
         );
         assert_eq!(woken(object("one", &json!({})), None), ["n/one"]);
+    }
+
+    #[test]
+    fn an_annotation_is_no_request_for_a_plugin_that_ignores_it_or_beside_an_edit() {
+        let asked = json!({ "annotations": { "windlass.dev/reconcile-requested-at": "now" } });
+        let mut metadata = json!({ "name": "a", "namespace": "n", "uid": "u", "generation": 1 });
+        let old = Object::new(&json!({ "metadata": metadata }));
+        metadata["annotations"] = asked["annotations"].clone();
+        let new = Object::new(&json!({ "metadata": metadata }));
+        metadata["generation"] = json!(2);
+        let edited = Object::new(&json!({ "metadata": metadata }));
+        let (primary, key) = (resource("Greeting"), Key::new(Some("n"), "a"));
+        let why = |ignores_annotations, new: &Option<Object>| {
+            let watch_spec = WatchSpec {
+                ignores_annotations,
+                ..watch_spec(primary.clone())
+            };
+            let change = Change {
+                old: old.clone(),
+                new: new.clone(),
+            };
+            EventMapper::new(&watch_spec).why(&primary, &change, &key)
+        };
+        let edit = WakeReason::Edited("Greeting".into(), key.clone());
+        assert_eq!(why(false, &new), WakeReason::Asked);
+        assert_eq!(
+            why(true, &new),
+            WakeReason::Changed("Greeting".into(), key.clone())
+        );
+        assert_eq!(why(false, &edited), edit);
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub(crate) fn watch_spec(primary: Resource) -> WatchSpec {
         selects: false,
         is_finalized: true,
         watches_unselected: false,
+        ignores_annotations: false,
         spec_change_only: false,
         fields: HashMap::new(),
         watches: BTreeSet::new(),

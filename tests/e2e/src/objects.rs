@@ -151,7 +151,7 @@ impl Objects {
         self.config_map("code", component).await?;
         Ok(json!({ "configMap": {
             "namespace": self.name(), "name": "code", "key": "greeter.wasm",
-            "digest": format!("sha256:{}", digest(component).hex()),
+            "parts": [], "digest": format!("sha256:{}", digest(component).hex()),
         } }))
     }
 
@@ -160,8 +160,7 @@ impl Objects {
     /// # Errors
     /// The API server refuses it.
     pub async fn replace(&self, component: &[u8]) -> Result<()> {
-        let mut source = self.code(component).await?;
-        source["configMap"]["parts"] = Value::Null;
+        let source = self.code(component).await?;
         self.patch(&json!({ "spec": { "source": source } })).await
     }
 

@@ -21,8 +21,8 @@ use windlass_host::error::Chain;
 use windlass_host::grants::{Grant, Grants, entries};
 use windlass_host::hosting::Host;
 use windlass_host::manifest::{
-    ComponentSource, DefinitionPolicy, DeletionPolicy, Limits, Mode, Origin, PluginDocument,
-    line_of_grant,
+    ComponentSource, DefinitionPolicy, DeletionPolicy, Limits, Mode, ObjectAnnotations, Origin,
+    PluginDocument, line_of_grant,
 };
 use windlass_host::plugin::Description;
 use windlass_host::source::{Candidate, read_file};
@@ -287,6 +287,7 @@ fn alone(file: &Path) -> PluginDocument {
         rollback_to: None,
         is_paused: false,
         mode: Mode::Run,
+        object_annotations: ObjectAnnotations::Follow,
         build: None,
     }
 }

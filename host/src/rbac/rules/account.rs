@@ -1,6 +1,7 @@
 //! The rules of a plugin with a service account: what the account may do, and what the host keeps.
 //!
-//! The account has what the plugin causes. The host keeps nothing that writes, but for Events:
+//! The account has what the plugin causes, with its Events. The host keeps nothing that writes, but for Events about the
+//! definitions that a plugin carries:
 //! - `list` and `watch` on what the plugin watches: its stores are those of all plugins;
 //! - to act as the account, in the one way or the other;
 //! - to ask what the account may do.

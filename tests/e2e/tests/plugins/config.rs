@@ -110,7 +110,6 @@ async fn a_change_of_the_configuration_pulls_and_compiles_nothing_from_a_registr
 #[tokio::test]
 async fn configuration_comes_from_config_maps_and_secrets_and_follows_them() -> Result<()> {
     let objects = Objects::start("config-from", &[METRICS.to_owned()]).await?;
-    let namespace = objects.name().to_owned();
     let source = objects.code(&objects.component()?).await?;
     let mut object = objects.object(&source)?;
     object["spec"]["configFrom"] = json!([

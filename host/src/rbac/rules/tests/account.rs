@@ -25,14 +25,14 @@ fn the_rules_of_a_plugin_with_an_account_are_shared_out() {
         "*: get list watch patch on things,things/status of x.dev",
         "*: get list watch create patch delete on configmaps of ",
         "*: update on things/finalizers of x.dev",
+        "*: create patch on events of events.k8s.io",
+        "*: patch on events of ",
         "vault: get on secrets of  [key]",
     ];
     assert_eq!(lines(&legacy.account), of_account);
     let of_stores = [
         "*: list watch on things of x.dev",
         "*: list watch on configmaps of ",
-        "*: create patch on events of events.k8s.io",
-        "*: patch on events of ",
         "*: create on subjectaccessreviews of authorization.k8s.io",
     ];
     let acts = ["apps: impersonate on serviceaccounts of  [greeter]"];

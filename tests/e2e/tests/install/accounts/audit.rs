@@ -52,13 +52,11 @@ pub(crate) fn told(event: &AuditEvent) -> String {
     )
 }
 
-/// What a host does as itself that is not a read: its Leases, Events, and questions about rights.
+/// What a host does as itself that is not a read: its Leases, and questions about rights.
 pub(crate) fn is_hosts_own(event: &AuditEvent) -> bool {
     let object = event.object_ref.clone().unwrap_or_default();
     let own = [
         ("coordination.k8s.io", "leases"),
-        ("events.k8s.io", "events"),
-        ("", "events"),
         ("authorization.k8s.io", "subjectaccessreviews"),
     ];
     own.contains(&(&*object.api_group, &*object.resource))
