@@ -60,6 +60,7 @@ use crate::events::Recorder;
 use crate::informer::Informers;
 use crate::lease::Session;
 use crate::manifest::PluginDocument;
+use crate::memory::Preparations;
 use crate::metrics::Metrics;
 use crate::plugin::{HttpMeans, Sandboxes};
 use crate::recording::FailureRecorder;
@@ -97,6 +98,8 @@ pub struct Host {
     pub namespace: String,
     /// The namespace of the host's own things, which no plugin reaches; none outside of a cluster.
     pub protected_namespace: Option<String>,
+    /// Room for components that are fetched, read and compiled.
+    pub preparations: Preparations,
     /// By what others know that this host is alive.
     pub session: Session,
     /// How long passes may take to end when the host or a plugin stops.

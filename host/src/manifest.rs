@@ -164,6 +164,9 @@ pub fn parse(origin: &Origin, text: &str) -> Result<Vec<PluginDocument>, Manifes
         .collect()
 }
 
+/// The `spec` of a Plugin object that is not read, and why.
+pub const TOO_LARGE: &str = "has more values than a host reads: put large configuration into ConfigMaps, and name them in spec.configFrom";
+
 /// Reads a Plugin object; answers also its text, which changes only with its name, its spec and the annotation that names
 /// another component.
 ///
@@ -172,6 +175,9 @@ pub fn parse(origin: &Origin, text: &str) -> Result<Vec<PluginDocument>, Manifes
 pub fn of_object(object: &Value) -> Result<(PluginDocument, String), ManifestError> {
     let name = object.pointer("/metadata/name").and_then(Value::as_str);
     let origin = Origin::Object(name.unwrap_or_default().to_owned());
+    if object.get("spec").is_some_and(|spec| spec == TOO_LARGE) {
+        return Err(ManifestError(format!("{origin}: spec: {TOO_LARGE}")));
+    }
     let text = text_of_object(object);
     // JSON is YAML.
     let document = parse(&origin, &text)?.pop();

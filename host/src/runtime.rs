@@ -20,6 +20,7 @@ use crate::events::Recorder;
 use crate::hosting::{Host, LastGood, Quarantine, Sources};
 use crate::informer::{Informers, Settings};
 use crate::lease::{Session, Times};
+use crate::memory::{Preparations, memory_limit};
 use crate::metrics::Metrics;
 use crate::plugin::{HttpMeans, Sandboxes, ServerAddresses, code_cache, sandboxes};
 use crate::recording::FailureRecorder;
@@ -211,6 +212,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         quarantine,
         namespace,
         protected_namespace,
+        preparations: Preparations::within(memory_limit(Path::new("/"))),
         session,
     };
     Wired {

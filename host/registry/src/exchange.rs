@@ -7,6 +7,7 @@ mod connect;
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,7 +20,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use url::Url;
-use windlass_egress::{chain, until};
+use windlass_egress::{Clock, chain, until};
 
 use crate::problem::Problem;
 use crate::settings::{Role, Settings};
@@ -27,6 +28,8 @@ use connect::{Stream, open};
 
 /// The longest time until an answer begins.
 pub const ANSWER_BEGINS: Duration = Duration::from_secs(10);
+/// The longest time without a byte of an answer that has begun. What a pull holds is free for others then.
+const STALLED: Duration = Duration::from_secs(30);
 /// The largest head of an answer, in bytes.
 const LARGEST_HEAD: usize = 64 << 10;
 /// The longest time that a registry can ask to be left alone.
@@ -49,6 +52,7 @@ pub(crate) struct Answer {
     pub(crate) headers: HeaderMap,
     /// Who answers.
     pub(crate) host: String,
+    clock: Arc<dyn Clock>,
     incoming: Incoming,
     driver: Option<Driver>,
 }
@@ -58,6 +62,14 @@ pub(crate) struct Answer {
 pub(crate) enum Length {
     AtMost(u64),
     Exactly(u64),
+}
+
+impl Length {
+    /// The bytes that may come.
+    fn room(self) -> usize {
+        let (Self::AtMost(bytes) | Self::Exactly(bytes)) = self;
+        usize::try_from(bytes).unwrap_or(0)
+    }
 }
 
 /// Sends a request, and waits until its answer begins. What is uploaded may take its time.
@@ -87,6 +99,7 @@ pub(crate) async fn exchange(settings: &Settings, request: Request<'_>) -> Resul
         status: head.status,
         headers: head.headers,
         host,
+        clock: settings.clock.clone(),
         incoming,
         driver,
     })
@@ -144,8 +157,14 @@ impl Answer {
         if let Some(declared) = declared.and_then(|text| text.parse().ok()) {
             check(what, length, declared, true)?;
         }
-        let mut body = Vec::new();
-        while let Some(frame) = drive(&mut self.driver, self.incoming.frame()).await {
+        let mut body = Vec::with_capacity(length.room());
+        loop {
+            let frame = drive(&mut self.driver, self.incoming.frame());
+            let stalled = self.clock.now() + STALLED;
+            let frame = until(&*self.clock, stalled, frame).await;
+            let Some(frame) = frame.ok_or_else(|| stalls(host, what))? else {
+                break;
+            };
             let frame = frame.map_err(|error| broken(host, &error))?;
             if let Some(bytes) = frame.data_ref() {
                 check(what, length, (body.len() + bytes.len()) as u64, false)?;
@@ -204,6 +223,11 @@ pub(crate) fn host_of(url: &Url) -> String {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
     }
+}
+
+fn stalls(host: &str, what: &str) -> Problem {
+    let seconds = STALLED.as_secs();
+    Problem::unavailable(format!("{host} sent nothing of the {what} for {seconds} s"))
 }
 
 fn broken(host: &str, error: &hyper::Error) -> Problem {

@@ -39,6 +39,8 @@ const CLEAN: &str = "clean";
 /// What is done with a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
+    /// It is fetched: the digest is that of its source.
+    Fetching,
     /// It is read, judged and mapped.
     Loading,
     /// It is compiled.
@@ -52,6 +54,7 @@ pub enum Activity {
 impl Activity {
     fn label(self) -> &'static str {
         match self {
+            Self::Fetching => "fetching",
             Self::Loading => "loading",
             Self::Compiling => "compiling",
             Self::Describing => "describing",

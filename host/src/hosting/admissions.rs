@@ -16,6 +16,7 @@ use super::trial::{Trials, Verdict};
 use super::version::Version;
 use super::{Asked, Host};
 
+use crate::memory::Prepared;
 use crate::metrics::PluginStage;
 use crate::seams::watch;
 use crate::source::{Candidate, Component};
@@ -25,7 +26,7 @@ use crate::text::LogOnce;
 const STOPPED: usize = 4;
 
 /// A version that was admitted, and its component; nothing if it is the one of what ran before.
-pub(super) type Admitted = (Arc<Version>, Option<Vec<u8>>);
+pub(super) type Admitted = (Arc<Version>, Option<Prepared>);
 
 /// What has come of what is asked for.
 enum Outcome {

@@ -101,10 +101,11 @@ impl Host {
                     None => self.read_again(&candidate).await?,
                 };
                 // What was judged whole is what is run.
-                let bytes = read.filter(|bytes| digest(bytes) == asked);
+                let bytes = read.filter(|read| digest(read.bytes()) == asked);
                 let changed = || RefusalReason::ChangedWhileRead(place(&candidate));
                 let bytes = bytes.ok_or_else(changed)?;
-                let version = self.admit_component(candidate.clone(), &bytes).await?;
+                let version = self.admit_component(candidate.clone(), bytes.bytes());
+                let version = version.await?;
                 (version, Some(bytes))
             }
         };
@@ -137,6 +138,7 @@ impl Host {
         let Some(last_good) = &self.last_good else {
             return Ok(None);
         };
+        let _room = self.preparations.room().await;
         for load in [LastGood::load, LastGood::load_previous] {
             let loaded = load(last_good, name);
             let kept = self.judge_kept(&loaded, asked, stopped);

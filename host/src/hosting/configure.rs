@@ -4,6 +4,7 @@
 //! - The namespaces that its grants select belong to it too: see [`super::selected`].
 //! - An entry goes before those that come before it, and `spec.config` goes before all, as `env` before `envFrom`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -22,6 +23,9 @@ use crate::manifest::{ConfigSource, PluginConfig, PluginDocument};
 use crate::object::Fields;
 use crate::seams::watch;
 use crate::source::Candidate;
+
+/// So many values a text of configuration has at most.
+const MOST_VALUES: usize = 20_000;
 
 /// The objects with the configuration of one plugin, and the namespaces that it selects, which are watched.
 #[derive(Default)]
@@ -103,11 +107,11 @@ impl Host {
         let (plural, name) = (plural(source), &source.name);
         let namespace = self.home_of(document);
         let uri = format!("/api/v1/namespaces/{namespace}/{plural}/{name}");
-        let read: Result<Option<Value>, ApiError> = self.api_for(document).read(uri).await;
+        let read: Result<Option<Keys>, ApiError> = self.api_for(document).read(uri).await;
         let object = read.map_err(|error| self.unreadable(document, source, &error))?;
         let absent = || ConfigProblem::Absent(format!("is absent in {namespace}: create it"));
         let object = object.ok_or_else(absent)?;
-        value(&object, source).and_then(|text| mapping(&text, source.is_secret))
+        value(object, source).and_then(|text| mapping(&text, source.is_secret))
     }
 
     /// The namespace of what `document` names: that of its service account, or of the host.
@@ -191,14 +195,20 @@ fn plural(source: &ConfigSource) -> &'static str {
     }
 }
 
+/// What is read of a ConfigMap or a Secret. Other fields are passed over.
+#[derive(Deserialize)]
+struct Keys {
+    #[serde(default)]
+    data: Option<BTreeMap<String, String>>,
+}
+
 /// The text of the key.
-fn value(object: &Value, source: &ConfigSource) -> Result<String, ConfigProblem> {
-    let held = object.get("data").and_then(|data| data.get(&source.key));
-    let Some(held) = held.and_then(Value::as_str) else {
+fn value(object: Keys, source: &ConfigSource) -> Result<String, ConfigProblem> {
+    let Some(held) = object.data.and_then(|mut data| data.remove(&source.key)) else {
         return Err(ConfigProblem::Absent("has no such key in data".to_owned()));
     };
     if !source.is_secret {
-        return Ok(held.to_owned());
+        return Ok(held);
     }
     let bytes = STANDARD.decode(held).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -216,8 +226,13 @@ fn mapping(text: &str, is_secret: bool) -> Result<Map<String, Value>, ConfigProb
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
-    let read: Result<Mapping, _> = yaml::document(text);
+    let read: Result<Mapping, _> = yaml::small_document(text, MOST_VALUES);
     let read = read.map_err(|error| {
+        if yaml::is_too_large(&error) {
+            return ConfigProblem::Invalid(format!(
+                "has more than {MOST_VALUES} values: put large data into a text, or have the plugin read a ConfigMap"
+            ));
+        }
         let place = error.without_snippet().location();
         let place = place.map_or(String::new(), |place| {
             format!(" (line {}, column {})", place.line(), place.column())
@@ -266,7 +281,8 @@ mod tests {
             (map("?"), true, Err("is not text")),
         ];
         for (object, is_secret, want) in rows {
-            let read = value(&object, &source(is_secret));
+            let read = serde_json::from_value(object.clone()).unwrap();
+            let read = value(read, &source(is_secret));
             let read = read.and_then(|text| mapping(&text, is_secret));
             match (read, want) {
                 (Ok(read), Ok(want)) => assert_eq!(Value::Object(read), want),
@@ -275,6 +291,23 @@ mod tests {
                     assert!(told.starts_with(want), "{told}");
                 }
                 (read, want) => panic!("{object}: {read:?}, not {want:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_with_too_many_values_is_not_read() {
+        let many = |count: usize| format!("{{\"a\": [{}0]}}", "{\"\":0},".repeat(count));
+        assert!(mapping(&many(1_000), false).is_ok());
+        let aliases = |count: usize| {
+            let items = "x,".repeat(1_000);
+            format!("a: &a [{items}]\nb: [{}]", "*a,".repeat(count))
+        };
+        assert!(mapping(&aliases(2), false).is_ok());
+        for text in [many(20_000), aliases(30)] {
+            for is_secret in [false, true] {
+                let told = mapping(&text, is_secret).unwrap_err().to_string();
+                assert!(told.contains("has more than 20000 values"), "{told}");
             }
         }
     }

@@ -19,9 +19,11 @@ use super::Host;
 use super::plugin::news;
 use super::refusal::{FetchProblem, Refusal, RefusalReason};
 use crate::api::{ApiError, Resource};
+use crate::crashes::{Activity, AtWork};
 use crate::digest::{Digest, digest};
 use crate::informer::Subscription;
 use crate::manifest::{ComponentSource, ConfigMapSource, OciSource, PluginDocument};
+use crate::memory::Prepared;
 use crate::seams::watch;
 use crate::source::{Candidate, Component, blame};
 
@@ -31,7 +33,7 @@ const DOCKER_CONFIG: &str = ".dockerconfigjson";
 /// What is asked for, with the digest of its component, and perhaps the component.
 pub(super) struct Fetched {
     pub(super) candidate: Arc<Candidate>,
-    pub(super) bytes: Option<Vec<u8>>,
+    pub(super) bytes: Option<Prepared>,
 }
 
 /// What is known of the component of one plugin, where it is fetched.
@@ -63,8 +65,8 @@ impl Fetcher {
     }
 
     /// These `bytes` are the component of `asked` in this `revision`.
-    fn fetched(&mut self, asked: &Candidate, revision: String, bytes: Vec<u8>) -> Fetched {
-        let component = digest(&bytes);
+    fn fetched(&mut self, asked: &Candidate, revision: String, bytes: Prepared) -> Fetched {
+        let component = digest(bytes.bytes());
         self.last = Some(Last {
             source: asked.document.source.clone(),
             revision,
@@ -150,7 +152,10 @@ impl Host {
                         bytes: None,
                     });
                 }
-                self.read_maps(document, maps).await?
+                let room = self.preparations.room().await;
+                let _fetching = self.fetching(document)?;
+                let (revision, bytes) = self.read_maps(document, maps).await?;
+                (revision, Prepared::new(bytes, room))
             }
             ComponentSource::File(_) => {
                 let why = blame(document, "is not read by this host");
@@ -187,22 +192,28 @@ impl Host {
                 bytes: None,
             });
         }
+        let room = self.preparations.room().await;
+        let _fetching = self.fetching(document)?;
         let pulled = client.pull(&at.at(found)).await.map_err(fail)?;
         for passed in &pulled.passed {
             tracing::warn!(plugin = document.name, "{passed}");
         }
         self.metrics.of(&document.name).fetched.inc();
-        Ok(fetcher.fetched(asked, revision, pulled.component))
+        let component = Prepared::new(pulled.component, room);
+        Ok(fetcher.fetched(asked, revision, component))
     }
 
     /// The component of `candidate`, once more; nothing if there is another one now.
     pub(super) async fn read_again(
         &self,
         candidate: &Arc<Candidate>,
-    ) -> Result<Option<Vec<u8>>, Refusal> {
+    ) -> Result<Option<Prepared>, Refusal> {
         if candidate.is_at_hand() {
+            let room = self.preparations.room().await;
             let read = candidate.read_component().ok().map(Cow::into_owned);
-            let is_named = |bytes: &Vec<u8>| candidate.component.digest() == Some(digest(bytes));
+            let read = read.map(|bytes| Prepared::new(bytes, room));
+            let is_named =
+                |read: &Prepared| candidate.component.digest() == Some(digest(read.bytes()));
             if candidate.document.rollback_to.is_none() || read.as_ref().is_some_and(is_named) {
                 return Ok(read);
             }
@@ -210,6 +221,18 @@ impl Host {
         let asked = Arc::new(candidate.to_fetch());
         let fetched = self.fetch(&mut Fetcher::default(), asked).await?;
         Ok(fetched.bytes)
+    }
+
+    /// Notes that the source of `document` is fetched, until the answer is dropped: if the host crashes meanwhile, the source
+    /// is a suspect, and none of the plugins that run.
+    ///
+    /// # Errors
+    /// The source is in quarantine.
+    fn fetching(&self, document: &PluginDocument) -> Result<Option<AtWork>, Refusal> {
+        let source = digest(document.source.to_string().as_bytes());
+        self.check_quarantine(&source)?;
+        let in_flight = self.sandboxes.in_flight();
+        Ok(in_flight.begins(source, Activity::Fetching))
     }
 
     /// A client with the credentials that `document` names.

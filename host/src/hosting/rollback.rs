@@ -9,6 +9,7 @@ use super::fetch::{Fetched, Fetcher};
 use super::refusal::{Refusal, RefusalReason, Retry};
 use crate::digest::Digest;
 use crate::manifest::ComponentSource;
+use crate::memory::Prepared;
 use crate::source::{Candidate, Component};
 
 impl Host {
@@ -20,12 +21,14 @@ impl Host {
         wanted: Digest,
     ) -> Result<Fetched, Refusal> {
         let document = &asked.document;
-        let kept = self.last_good.as_ref();
-        if let Some(bytes) = kept.and_then(|kept| kept.component(&document.name, &wanted)) {
-            return Ok(Fetched {
-                candidate: Arc::new(asked.with_digest(wanted)),
-                bytes: Some(bytes),
-            });
+        if let Some(kept) = &self.last_good {
+            let room = self.preparations.room().await;
+            if let Some(bytes) = kept.component(&document.name, &wanted) {
+                return Ok(Fetched {
+                    candidate: Arc::new(asked.with_digest(wanted)),
+                    bytes: Some(Prepared::new(bytes, room)),
+                });
+            }
         }
         if let ComponentSource::Oci(oci) = &document.source {
             let named = format!("sha256:{}", wanted.hex());

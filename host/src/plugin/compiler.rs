@@ -4,7 +4,7 @@
 //! - It protects the host against exhaustion, not against a fault of the compiler: what the child
 //!   wrote is mapped and run.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -14,13 +14,24 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use super::admission::{Refused, invalid, judge_bytes, judge_structure};
 use super::engine::{self, Interruption};
 use crate::crashes::Blame;
-use crate::memory::memory_limit;
+use crate::memory::free_memory;
 use crate::seams::{ChildExit, Seams};
 use crate::source::LARGEST_FILE;
 use crate::text::clean;
 
-/// Address space of the child at most; less in a smaller container. The largest measured compilation needs 0.4 GiB (StarlingMonkey).
+/// Address space of the child at most; less if the container has less left. The largest measured compilation needs 0.4 GiB
+/// (StarlingMonkey).
 const MEMORY: u64 = 4 << 30;
+
+/// With less memory nothing is compiled. Most components take less.
+const LEAST: usize = 96 << 20;
+
+/// This part of what is left stays for the host, which goes on meanwhile.
+const HOSTS_PART: usize = 8;
+
+/// How long a compilation waits for memory, and how often it looks.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_secs(1);
 
 /// CPU seconds of the child, over all its threads. The largest measured compilation needs 9 s.
 const CPU: u64 = 120;
@@ -92,6 +103,7 @@ impl Compiler {
         if self == Self::Here {
             return compile(bytes, &mut output, Interruption::of(&seams.spawn));
         }
+        wait_for_memory(seams).await?;
         let child = seams
             .spawn
             .child(&["compile"], bytes, output, DEADLINE, seams.clock);
@@ -100,6 +112,30 @@ impl Compiler {
         })?;
         judge_end(ended, &said)
     }
+}
+
+/// Waits until the container has memory for a compilation.
+async fn wait_for_memory(seams: &Seams) -> Result<(), CompileError> {
+    let began = seams.clock.now();
+    loop {
+        let free = free_memory(Path::new("/"));
+        if free >= LEAST {
+            return Ok(());
+        }
+        if seams.clock.now() - began >= PATIENCE {
+            let (free, least) = (free >> 20, LEAST >> 20);
+            return Err(CompileError::Starved(format!(
+                "takes {least} MiB at least, and the container has {free} MiB left"
+            )));
+        }
+        seams.clock.sleep(LOOK).await;
+    }
+}
+
+/// The address space of a child, if so many bytes are free.
+fn share_of(free: usize) -> u64 {
+    let share = free - free / HOSTS_PART;
+    u64::try_from(share).unwrap_or(MEMORY).min(MEMORY)
 }
 
 /// What the child's end says of the component.
@@ -127,7 +163,7 @@ fn judge_end(ended: ChildExit, said: &str) -> Result<(), CompileError> {
         )),
         // The allocator's answer to a refused page is to abort; the kernel's is to kill.
         ChildExit::Signal(6 | 9) => CompileError::Starved(format!(
-            "takes more than {} GiB of memory, or more than the container has",
+            "takes more than {} GiB of memory, or more than the container has left",
             MEMORY >> 30
         )),
         ChildExit::Signal(signal) => {
@@ -167,10 +203,11 @@ fn compile(
 
 fn limit_self() -> rustix::io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
-    // The child lives in the host's cgroup: it fails by itself before the kernel kills both.
-    let limit = u64::try_from(memory_limit(Path::new("/"))).unwrap_or(MEMORY);
+    // The child lives in the host's cgroup: it fails by itself before the kernel kills one of both. If the host grows
+    // meanwhile, the child is the one to go.
+    let _ = fs::write("/proc/self/oom_score_adj", "1000");
     for (resource, most) in [
-        (Resource::As, limit.min(MEMORY)),
+        (Resource::As, share_of(free_memory(Path::new("/")))),
         (Resource::Cpu, CPU),
         (Resource::Fsize, LARGEST_CODE),
         (Resource::Nofile, FILES),
@@ -188,6 +225,12 @@ fn limit_self() -> rustix::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_child_gets_a_part_of_what_is_left() {
+        assert_eq!(share_of(800 << 20), 700 << 20);
+        assert_eq!(share_of(64 << 30), MEMORY);
+    }
 
     #[test]
     fn how_the_child_ended_says_who_is_to_blame() {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::candidate::{Candidate, Component};
@@ -14,13 +14,19 @@ use super::wanted::{Problem, Wanted};
 use crate::api::Resource;
 use crate::informer::{InformerKey, InformerPhase, Informers, Subscription, bell};
 use crate::manifest::{self, DeletionPolicy, Origin};
-use crate::memory::Account;
-use crate::object::Fields;
+use crate::memory::{Account, tree};
+use crate::object::{Fields, Metadata, Object};
 use crate::seams::{Clock, watch};
 use crate::selector::LabelSelector;
 
 /// How long the kind is not served before its objects count as gone.
 const ABSENCE: Duration = Duration::from_secs(60);
+
+/// The memory that the values of an object may take, in bytes. A large document takes a hundredth of that.
+const LARGEST: usize = 4 << 20;
+
+/// The values of a text with so many bytes never take that.
+const SMALL: usize = 32 << 10;
 
 /// The Plugin objects of the cluster. Clones are the same.
 #[derive(Clone)]
@@ -62,7 +68,7 @@ impl PluginObjects {
     /// Those that are known, the oldest first.
     pub fn list(&self) -> Vec<Value> {
         let objects = self.subscription.list(None, &LabelSelector::default());
-        let mut objects: Vec<Value> = objects.iter().map(|object| object.value()).collect();
+        let mut objects: Vec<Value> = objects.iter().map(limited).collect();
         objects.sort_by_key(|object| {
             let text = |field: &str| {
                 let field = object.get("metadata").and_then(|it| it.get(field));
@@ -160,6 +166,34 @@ impl ObjectWatch {
             () = gone => {}
         }
     }
+}
+
+/// An object, without its spec if that has too many values: all objects are here at once.
+fn limited(object: &Object) -> Value {
+    let text = object.json.text();
+    if text.len() <= SMALL || tree(&text) <= LARGEST {
+        return object.value();
+    }
+    let Metadata {
+        key,
+        uid,
+        resource_version,
+        finalizers,
+        ..
+    } = &*object.metadata;
+    let mut metadata = json!({
+        "name": key.name, "uid": uid, "resourceVersion": resource_version, "finalizers": **finalizers,
+    });
+    if object.metadata.deleting
+        && let Value::Object(fields) = &mut metadata
+    {
+        // Only that there is a time counts.
+        fields.insert("deletionTimestamp".into(), "1970-01-01T00:00:00Z".into());
+    }
+    json!({
+        "apiVersion": plugins().api_version(), "kind": plugins().kind, "metadata": metadata,
+        "spec": manifest::TOO_LARGE,
+    })
 }
 
 /// Nobody knows which objects there are.

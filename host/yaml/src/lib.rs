@@ -60,6 +60,39 @@ pub fn document<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Erro
     serde_saphyr::from_str_with_options(text, options())
 }
 
+/// Reads the one document in `text`, which has `most` values at most, also where aliases stand for some: a tree takes a
+/// hundred times the bytes of its text.
+///
+/// # Errors
+/// As [`document`]; also if there are more values.
+pub fn small_document<T: DeserializeOwned>(
+    text: &str,
+    most: usize,
+) -> Result<T, serde_saphyr::Error> {
+    serde_saphyr::from_str_with_options(text, small(most))
+}
+
+/// As [`options`], for texts with `most` values at most.
+fn small(most: usize) -> Options {
+    let mut options = options();
+    if let Some(budget) = &mut options.budget {
+        budget.max_nodes = most;
+        budget.max_events = 2 * most;
+    }
+    options.alias_limits.max_total_replayed_events = most;
+    options
+}
+
+/// Whether the text has more values than it may have.
+pub fn is_too_large(error: &serde_saphyr::Error) -> bool {
+    use serde_saphyr::Error::{AliasError, AliasReplayLimitExceeded, Budget};
+    match error.without_snippet() {
+        Budget { .. } | AliasReplayLimitExceeded { .. } => true,
+        AliasError { error, .. } => is_too_large(error),
+        _ => false,
+    }
+}
+
 /// A YAML value as the JSON that Kubernetes makes of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Untyped(pub Value);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use parking_lot::Mutex;
@@ -51,6 +52,8 @@ pub enum Then {
     Endless,
     /// Calls this, and does nothing more.
     Stall(fn()),
+    /// Calls this, and writes a byte each 20 seconds until nobody reads.
+    Drip(fn()),
 }
 
 impl Reply {
@@ -193,6 +196,13 @@ async fn serve(
         Then::Stall(meanwhile) => {
             meanwhile();
             std::future::pending::<()>().await;
+        }
+        Then::Drip(meanwhile) => {
+            meanwhile();
+            while stream.write_all(b".").await.is_ok() {
+                stream.flush().await?;
+                tokio::time::sleep(Duration::from_secs(20)).await;
+            }
         }
     }
     Ok(stream.shutdown().await?)

@@ -12,6 +12,7 @@ use windlass_host::events::Recorder;
 use windlass_host::hosting::{Host, Quarantine, Sources};
 use windlass_host::informer::{Informers, Settings};
 use windlass_host::lease::Session;
+use windlass_host::memory::Preparations;
 use windlass_host::metrics::Metrics;
 use windlass_host::plugin::Sandboxes;
 use windlass_host::rights::Rights;
@@ -154,6 +155,7 @@ async fn live(
         },
         namespace: NAMESPACE.to_owned(),
         protected_namespace: None,
+        preparations: Preparations::within(1 << 30),
         grace: GRACE,
         records,
         metrics: Metrics::default(),

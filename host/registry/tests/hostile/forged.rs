@@ -63,13 +63,13 @@ async fn each_forged_answer_is_refused() {
             &digest,
             Reply::raw(bomb, Then::Endless),
             "TooLarge",
-            "the manifest has more than 4194304",
+            "the manifest has more than 65536",
         ),
         (
             &digest,
             Reply::open(&typed, b"", Then::Endless),
             "TooLarge",
-            "the manifest has more than 4194304",
+            "the manifest has more than 65536",
         ),
         (
             &digest,
@@ -279,6 +279,16 @@ async fn each_artifact_that_is_no_plugin_is_refused() {
         assert_eq!(kind(&error), variant, "{pointer}: {error}");
         assert!(error.to_string().contains(want), "{pointer}: {error}");
     }
+    // What takes a hundred times its bytes as a tree is not read into one, and is not large.
+    let mut bomb = manifest();
+    bomb["x"] = vec![json!({ "": 0 }); 1_000].into();
+    let server = of_manifest(bomb, |_| None).await;
+    assert!(pull(&server).await.is_ok());
+    let mut large = manifest();
+    large["annotations"]["x"] = "x".repeat(64 << 10).into();
+    let server = of_manifest(large, |_| None).await;
+    let error = pull(&server).await.unwrap_err();
+    assert_eq!(kind(&error), "TooLarge", "{error}");
     // An index is not followed, whatever it names.
     let index = json!({"schemaVersion": 2, "mediaType": index, "manifests": []});
     let server = of_manifest(index, |_| None).await;

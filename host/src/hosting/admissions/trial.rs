@@ -10,6 +10,7 @@ use super::super::refusal::{Refusal, RefusalReason, RolledBack};
 use super::super::trial::{OnTrial, TRIAL, Verdict};
 use super::super::version::Version;
 use super::Admissions;
+use crate::memory::Prepared;
 use crate::source::Candidate;
 
 /// How long a disk may take to keep a version.
@@ -20,12 +21,12 @@ impl Host {
     pub(super) async fn keep(
         &self,
         candidate: &Arc<Candidate>,
-        bytes: Option<Vec<u8>>,
+        bytes: Option<Prepared>,
         kept: KeptAs,
     ) {
         let (plugin, candidate) = (&*candidate.document.name, candidate.clone());
         let keep = move |last_good: LastGood| match bytes {
-            Some(bytes) => last_good.keep_as(&candidate, &bytes, kept),
+            Some(bytes) => last_good.keep_as(&candidate, bytes.bytes(), kept),
             None => last_good.keep_again(&candidate, kept),
         };
         self.in_state(plugin, keep).await;

@@ -1,8 +1,11 @@
 //! Components in ConfigMaps, which are watched.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::{Fetcher, Watched, core, not_fetched};
 use crate::api::{Accept, Request};
@@ -87,10 +90,10 @@ impl Host {
         document: &PluginDocument,
         (source, name): (&ConfigMapSource, &str),
         accept: Accept,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<ComponentMap, Refusal> {
         let at = format!("{}/{name}", source.namespace);
         let uri = format!("/api/v1/namespaces/{}/configmaps/{name}", source.namespace);
-        match self.api.send(Request::get(uri).accepting(accept)).await {
+        match self.api.fetch(Request::get(uri).accepting(accept)).await {
             Ok(map) => Ok(map),
             Err(error) => {
                 let problem = match error.is_not_found() {
@@ -142,22 +145,41 @@ impl Host {
     }
 }
 
+/// What is read of a ConfigMap. Other fields are passed over.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ComponentMap {
+    #[serde(default)]
+    metadata: Version,
+    #[serde(default)]
+    data: Option<BTreeMap<String, IgnoredAny>>,
+    #[serde(default)]
+    binary_data: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    #[serde(default)]
+    uid: String,
+    #[serde(default)]
+    resource_version: String,
+}
+
 /// What tells one version of a ConfigMap from all others.
-fn revision_of(map: &Value) -> String {
-    let field = |pointer: &str| map.pointer(pointer).and_then(Value::as_str);
-    let (uid, version) = (field("/metadata/uid"), field("/metadata/resourceVersion"));
-    format!(
-        "{}/{}/",
-        uid.unwrap_or_default(),
-        version.unwrap_or_default()
-    )
+fn revision_of(map: &ComponentMap) -> String {
+    let Version {
+        uid,
+        resource_version,
+    } = &map.metadata;
+    format!("{uid}/{resource_version}/")
 }
 
 /// What `key` of `binaryData` holds in a ConfigMap.
-fn part(map: &Value, key: &str) -> Result<Vec<u8>, String> {
-    let held = map.get("binaryData").and_then(|data| data.get(key));
-    let Some(held) = held.and_then(Value::as_str) else {
-        let is_text = map.get("data").is_some_and(|data| data.get(key).is_some());
+fn part(map: &ComponentMap, key: &str) -> Result<Vec<u8>, String> {
+    let held = map.binary_data.as_ref().and_then(|data| data.get(key));
+    let Some(held) = held else {
+        let is_text = map.data.as_ref().is_some_and(|data| data.contains_key(key));
         return Err(if is_text {
             format!(
                 "has `{key}` in data, and not in binaryData: create it with `kubectl create configmap --from-file`"
@@ -179,6 +201,7 @@ mod tests {
     #[test]
     fn a_part_is_in_binary_data() {
         let map = json!({ "binaryData": { "k": "AAE=", "bad": "?" }, "data": { "t": "x" } });
+        let map = serde_json::from_value(map).unwrap();
         assert_eq!(part(&map, "k"), Ok(vec![0, 1]));
         let rows = [
             ("t", "has `t` in data, and not in binaryData"),

@@ -47,14 +47,14 @@ pub(crate) fn answers(bytes: &[u8]) -> Vec<Forgery> {
             manifest,
             Reply::open(&typed, b"", Then::Endless),
             "SourceTooLarge",
-            "4194304",
+            "65536",
         ),
         (
             "manifest of 1 GiB",
             manifest,
             Reply::raw(large, Then::Endless),
             "SourceTooLarge",
-            "4194304",
+            "65536",
         ),
         (
             "compressed manifest",
