@@ -25,17 +25,20 @@ const CGROUP_V2: &str = "sys/fs/cgroup/memory.max";
 const CGROUP_V1: &str = "sys/fs/cgroup/memory/memory.limit_in_bytes";
 const MACHINE: &str = "proc/meminfo";
 
-/// The limit, what is used, and of what that consists.
-const USED_V2: (&str, &str, &str) = (
-    CGROUP_V2,
-    "sys/fs/cgroup/memory.current",
-    "sys/fs/cgroup/memory.stat",
-);
-const USED_V1: (&str, &str, &str) = (
-    CGROUP_V1,
-    "sys/fs/cgroup/memory/memory.usage_in_bytes",
-    "sys/fs/cgroup/memory/memory.stat",
-);
+/// Which cgroups the process is in, and how many pages it has in memory.
+const CGROUPS: &str = "proc/self/cgroup";
+const PAGES: &str = "proc/self/statm";
+const PAGE: usize = 4096;
+
+/// Where the memory cgroups are, how the line of the process's own begins, and the files that say what it uses, and what of
+/// that the kernel can give back.
+const USED_V2: [&str; 4] = ["sys/fs/cgroup", "0::", "memory.current", "inactive_file "];
+const USED_V1: [&str; 4] = [
+    "sys/fs/cgroup/memory",
+    ":memory:",
+    "memory.usage_in_bytes",
+    "total_inactive_file ",
+];
 
 /// The bytes that plugins may use together: half of the limit, the rest is the host's own. `root` is
 /// `/`, or what a test has in its place.
@@ -48,11 +51,10 @@ pub fn plugin_budget(root: &Path) -> usize {
 
 /// The bytes that the container, or the machine, has; all of the address space if neither says.
 pub fn memory_limit(root: &Path) -> usize {
-    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let limits = [
-        cgroup_limit(&read(CGROUP_V2)),
-        cgroup_limit(&read(CGROUP_V1)),
-        machine_memory(&read(MACHINE)),
+        cgroup_limit(&read(root, CGROUP_V2)),
+        cgroup_limit(&read(root, CGROUP_V1)),
+        machine_memory(&read(root, MACHINE)),
     ];
     // "No limit" is a huge number in cgroup v1: the machine's memory is below it.
     limits.into_iter().flatten().min().unwrap_or(usize::MAX)
@@ -61,18 +63,36 @@ pub fn memory_limit(root: &Path) -> usize {
 /// The bytes of the limit that nobody uses now. What the kernel can give back at once, such as files that were read, counts as
 /// free.
 pub fn free_memory(root: &Path) -> usize {
-    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let limit = memory_limit(root);
-    let left = |(limit, used, stat): (&str, &str, &str)| {
-        let (limit, used) = (cgroup_limit(&read(limit))?, cgroup_limit(&read(used))?);
-        let idle = field(&read(stat), "inactive_file ").unwrap_or(0);
-        // "No limit" is a huge number in cgroup v1.
-        (limit != usize::MAX).then(|| limit.saturating_sub(used.saturating_sub(idle)))
-    };
-    let machine = field(&read(MACHINE), "MemAvailable:");
-    let machine = machine.map(|kib| kib.saturating_mul(1024));
-    let lefts = [left(USED_V2), left(USED_V1), machine, Some(limit)];
-    lefts.into_iter().flatten().min().unwrap_or(limit)
+    let used = [USED_V2, USED_V1].map(|version| used(root, version));
+    let used = used.into_iter().flatten().max();
+    // More than the limit is of another cgroup than the one that the limit is of.
+    let used = used.filter(|used| *used <= limit).or_else(|| {
+        let pages = read(root, PAGES);
+        let resident = pages.split_whitespace().nth(1)?;
+        resident.parse::<usize>().ok()?.checked_mul(PAGE)
+    });
+    let free = limit.saturating_sub(used.unwrap_or(0));
+    let machine = field(&read(root, MACHINE), "MemAvailable:");
+    free.min(machine.map_or(usize::MAX, |kib| kib.saturating_mul(1024)))
+}
+
+/// What the cgroup of the process uses, and the kernel cannot give back at once.
+fn used(root: &Path, [cgroups, own, file, idle]: [&str; 4]) -> Option<usize> {
+    let lines = read(root, CGROUPS);
+    let own = lines.lines().find_map(|line| Some(line.split_once(own)?.1));
+    let cgroups = root.join(cgroups);
+    // In a container the own one can be where the others are.
+    let own = own.map(|path| cgroups.join(path.trim_start_matches('/')));
+    let found = own.into_iter().chain([cgroups]);
+    let mut found = found.map(|folder| (read(&folder, file), folder));
+    let (used, folder) = found.find(|(text, _)| !text.is_empty())?;
+    let idle = field(&read(&folder, "memory.stat"), idle).unwrap_or(0);
+    Some(cgroup_limit(&used)?.saturating_sub(idle))
+}
+
+fn read(root: &Path, path: &str) -> String {
+    fs::read_to_string(root.join(path)).unwrap_or_default()
 }
 
 /// The number of a line that begins with `name`.
@@ -97,42 +117,52 @@ fn machine_memory(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
+    /// The memory that is free, of a machine with these files.
+    fn free(files: &[(&str, &str)]) -> usize {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        free_memory(root.path()) >> 20
+    }
+
     #[test]
-    fn what_is_left_is_what_nobody_uses() {
-        const MIB: usize = 1 << 20;
-        let used = (400 * MIB).to_string();
-        let stat = format!("cache 1\ninactive_file {}\n", 100 * MIB);
-        let (limit, none) = ((1024 * MIB).to_string(), "9223372036854771712".to_owned());
-        let machine = "MemTotal:  8388608 kB\nMemAvailable:  2097152 kB\n";
-        // (limit, used, machine; left)
-        let rows = [
-            (&*limit, &*used, machine, 724 * MIB),
-            (
-                &limit,
-                "1",
-                "MemTotal:  8388608 kB\nMemAvailable:  1024 kB\n",
-                MIB,
-            ),
-            (&none, &used, machine, 2048 * MIB),
-            ("", "", machine, 2048 * MIB),
-            ("", "", "", usize::MAX),
+    fn what_is_free_is_what_nobody_uses() {
+        let machine = (
+            MACHINE,
+            "MemTotal:  8388608 kB\nMemAvailable:  2097152 kB\n",
+        );
+        let full = (MACHINE, "MemTotal:  8388608 kB\nMemAvailable:  1024 kB\n");
+        let limit_v1 = (CGROUP_V1, "1073741824\n");
+        let limit_v2 = (CGROUP_V2, "1073741824\n");
+        let used_v2 = ("sys/fs/cgroup/memory.current", "419430400\n");
+        let stat_v2 = (
+            "sys/fs/cgroup/memory.stat",
+            "anon 1\ninactive_file 104857600\n",
+        );
+        let own = "sys/fs/cgroup/memory/pod";
+        let used_v1 = (&*format!("{own}/memory.usage_in_bytes"), "419430400\n");
+        let stat_v1 = (
+            &*format!("{own}/memory.stat"),
+            "total_inactive_file 104857600\n",
+        );
+        let of_all = ("sys/fs/cgroup/memory/memory.usage_in_bytes", "5368709120\n");
+        let cgroups = (CGROUPS, "3:cpu:/\n2:memory:/pod\n0::/\n");
+        let pages = (PAGES, "99999 25600 100 1 0 1 0\n");
+        let rows: [(&[(&str, &str)], usize); 7] = [
+            (&[machine, limit_v2, used_v2, stat_v2, cgroups], 724),
+            (&[machine, limit_v1, used_v1, stat_v1, of_all, cgroups], 724),
+            // The own cgroup cannot be seen, and what all use is no answer: the process has 100 MiB.
+            (&[machine, limit_v1, of_all, pages], 924),
+            (&[full, limit_v2, used_v2], 1),
+            (&[machine], 2048),
+            (&[machine, (CGROUP_V2, "max\n"), used_v2, stat_v2], 2048),
+            (&[], usize::MAX >> 20),
         ];
-        for version in [USED_V2, USED_V1] {
-            for (limit, used, machine, left) in rows {
-                let root = tempfile::tempdir().unwrap();
-                let texts = [
-                    (version.0, limit),
-                    (version.1, used),
-                    (version.2, &stat),
-                    (MACHINE, machine),
-                ];
-                for (path, text) in texts {
-                    let path = root.path().join(path);
-                    fs::create_dir_all(path.parent().unwrap()).unwrap();
-                    fs::write(path, text).unwrap();
-                }
-                assert_eq!(free_memory(root.path()), left, "{limit} {used} {machine}");
-            }
+        for (files, want) in rows {
+            assert_eq!(free(files), want, "{files:?}");
         }
     }
 

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use crate::commands::annotate::{AnnotateFlags, Mark, annotate};
 use crate::commands::release::{ReleaseFlags, release};
 use crate::commands::why::{WhyFlags, ask};
-use crate::plugin::compiler::compile_child;
+use crate::plugin::compiler::{MEMORY, compile_child};
 use crate::rbac::{self, RbacFlags};
 use crate::runtime::{self, RunFlags};
 use crate::seams::Seams;
@@ -24,7 +24,7 @@ pub enum HostCommand {
     Pause(AnnotateFlags),
     /// Resume the reconciling and finalizing of a paused object
     Resume(AnnotateFlags),
-    /// Reconcile an object now, and reset its backoff
+    /// Reconcile an object now
     Reconcile(AnnotateFlags),
     /// Print the roles that the grants of a config folder need, for `kubectl apply -f -`
     Rbac(RbacFlags),
@@ -32,7 +32,11 @@ pub enum HostCommand {
     Why(WhyFlags),
     /// Compile a component from standard input to standard output, for a host that started this
     #[command(hide = true)]
-    Compile,
+    Compile {
+        /// Its address space, in bytes
+        #[arg(long, default_value_t = MEMORY)]
+        memory: u64,
+    },
 }
 
 impl HostCommand {
@@ -49,7 +53,7 @@ impl HostCommand {
             Self::Reconcile(flags) => annotate(&flags, Mark::Reconcile, seams).await,
             Self::Rbac(flags) => rbac::print(flags, threads, seams).await,
             Self::Why(flags) => ask(flags, seams).await,
-            Self::Compile => Ok(()),
+            Self::Compile { .. } => Ok(()),
         }
     }
 
@@ -57,8 +61,9 @@ impl HostCommand {
     #[expect(clippy::disallowed_methods, reason = "a host reads it, and no person")]
     pub fn run_alone(&self) -> Option<anyhow::Result<()>> {
         match self {
-            Self::Compile => {
-                let compiled = compile_child(&mut stdin().lock(), &mut stdout().lock());
+            Self::Compile { memory } => {
+                let (mut input, mut output) = (stdin().lock(), stdout().lock());
+                let compiled = compile_child(*memory, &mut input, &mut output);
                 Some(compiled.map_err(anyhow::Error::from))
             }
             _ => None,

@@ -21,7 +21,7 @@ use crate::text::clean;
 
 /// Address space of the child at most; less if the container has less left. The largest measured compilation needs 0.4 GiB
 /// (StarlingMonkey).
-const MEMORY: u64 = 4 << 30;
+pub const MEMORY: u64 = 4 << 30;
 
 /// With less memory nothing is compiled. Most components take less.
 const LEAST: usize = 96 << 20;
@@ -103,10 +103,11 @@ impl Compiler {
         if self == Self::Here {
             return compile(bytes, &mut output, Interruption::of(&seams.spawn));
         }
-        wait_for_memory(seams).await?;
+        let memory = memory_for_child(seams).await?.to_string();
+        let arguments = ["compile", "--memory", &memory];
         let child = seams
             .spawn
-            .child(&["compile"], bytes, output, DEADLINE, seams.clock);
+            .child(&arguments, bytes, output, DEADLINE, seams.clock);
         let (ended, said) = child.await.map_err(|error| {
             CompileError::Failed(format!("the compiler does not start: {error}"))
         })?;
@@ -114,13 +115,13 @@ impl Compiler {
     }
 }
 
-/// Waits until the container has memory for a compilation.
-async fn wait_for_memory(seams: &Seams) -> Result<(), CompileError> {
+/// Waits until the container has memory for a compilation. Returns the address space of the child, in bytes.
+async fn memory_for_child(seams: &Seams) -> Result<u64, CompileError> {
     let began = seams.clock.now();
     loop {
         let free = free_memory(Path::new("/"));
         if free >= LEAST {
-            return Ok(());
+            return Ok(share_of(free));
         }
         if seams.clock.now() - began >= PATIENCE {
             let (free, least) = (free >> 20, LEAST >> 20);
@@ -173,12 +174,17 @@ fn judge_end(ended: ChildExit, said: &str) -> Result<(), CompileError> {
 }
 
 /// `windlass compile`: reads a component from `input` and writes its code to `output`, under limits
-/// that it gives itself first.
+/// that it gives itself first. `memory` is that of its address space, in bytes.
 ///
 /// # Errors
 /// Why there is no code.
-pub fn compile_child(input: &mut impl Read, output: &mut impl Write) -> Result<(), CompileError> {
-    limit_self().map_err(|error| CompileError::Failed(format!("cannot limit itself: {error}")))?;
+pub fn compile_child(
+    memory: u64,
+    input: &mut impl Read,
+    output: &mut impl Write,
+) -> Result<(), CompileError> {
+    limit_self(memory)
+        .map_err(|error| CompileError::Failed(format!("cannot limit itself: {error}")))?;
     let mut bytes = Vec::new();
     let most = u64::try_from(LARGEST_FILE).unwrap_or(u64::MAX) + 1;
     let read = input.take(most).read_to_end(&mut bytes);
@@ -201,13 +207,13 @@ fn compile(
     output.flush().map_err(|error| failed(&error))
 }
 
-fn limit_self() -> rustix::io::Result<()> {
+fn limit_self(memory: u64) -> rustix::io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
     // The child lives in the host's cgroup: it fails by itself before the kernel kills one of both. If the host grows
     // meanwhile, the child is the one to go.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
     for (resource, most) in [
-        (Resource::As, share_of(free_memory(Path::new("/")))),
+        (Resource::As, memory),
         (Resource::Cpu, CPU),
         (Resource::Fsize, LARGEST_CODE),
         (Resource::Nofile, FILES),
