@@ -154,7 +154,7 @@ mod tests {
         let rows: [(&[(&str, &str)], usize); 7] = [
             (&[machine, limit_v2, used_v2, stat_v2, cgroups], 724),
             (&[machine, limit_v1, used_v1, stat_v1, of_all, cgroups], 724),
-            // The own cgroup cannot be seen, and what all use is no answer: the process has 100 MiB.
+            // The own cgroup cannot be seen, and what all use says nothing: the process has 100 MiB.
             (&[machine, limit_v1, of_all, pages], 924),
             (&[full, limit_v2, used_v2], 1),
             (&[machine], 2048),

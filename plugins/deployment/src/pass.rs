@@ -169,7 +169,7 @@ impl<'a> Pass<'a> {
             let spec = &self.deployment.spec;
             let replicas = rollout::of_new_set(spec, &ReplicaSet::none(), &self.old);
             let set = revision::new_set(self.deployment, &hash, next, replicas);
-            let name = format!("{}-{hash}", self.deployment.name());
+            let name = revision::set_name(self.deployment.name(), &hash);
             let refused = match self.cluster.create(set) {
                 Ok(made) => {
                     self.tell_size(&name, 0, replicas);

@@ -8,6 +8,9 @@ use windlass_kit::template::HASH_LABEL;
 use crate::deployment::Deployment;
 use crate::set::{DESIRED, MOST, REVISION, REVISION_HISTORY, ReplicaSet, sizes};
 
+/// The longest name of an object.
+const LONGEST_NAME: usize = 253;
+
 /// How many letters the list of former numbers has at most.
 const MOST_HISTORY: usize = 2000;
 
@@ -93,7 +96,7 @@ pub(crate) fn new_set(deployment: &Deployment, hash: &str, next: i64, replicas: 
     json!({
         "apiVersion": "apps/v1", "kind": "ReplicaSet",
         "metadata": {
-            "name": format!("{}-{hash}", deployment.name()),
+            "name": set_name(deployment.name(), hash),
             "namespace": deployment.metadata.namespace,
             "labels": labels, "annotations": annotations,
             "ownerReferences": [deployment.owner_reference()],
@@ -103,6 +106,20 @@ pub(crate) fn new_set(deployment: &Deployment, hash: &str, next: i64, replicas: 
             "selector": selector, "template": template,
         },
     })
+}
+
+/// The name of the ReplicaSet for this version of the Deployment `name`. The name of the Deployment is cut, if need be
+/// (kubernetes/kubernetes#132560): any name of a Deployment gives a valid one.
+pub(crate) fn set_name(name: &str, hash: &str) -> String {
+    let room = LONGEST_NAME.saturating_sub(hash.len() + 1);
+    let cut = name.get(..room).unwrap_or(name);
+    // A name has a letter or a digit on both sides of each dot.
+    let base = if cut.len() < name.len() {
+        cut.trim_end_matches(['.', '-'])
+    } else {
+        cut
+    };
+    format!("{base}-{hash}")
 }
 
 fn labels_with(labels: &mut Value, hash: &str) {
@@ -138,6 +155,24 @@ mod tests {
         let annotations = &mut set.metadata.annotations;
         annotations.insert(REVISION.to_owned(), revision.to_owned());
         set
+    }
+
+    #[test]
+    fn each_name_of_a_deployment_gives_a_name_of_a_set() {
+        assert_eq!(set_name("web", "5d8f"), "web-5d8f");
+        for length in [242, 243, 248, 249, 253] {
+            let name = "a".repeat(length);
+            let set = set_name(&name, "7c5ddbdf54");
+            assert!(
+                set.len() <= LONGEST_NAME && set.ends_with("a-7c5ddbdf54"),
+                "{set}"
+            );
+        }
+        let dotted = format!("{}.{}", "a".repeat(241), "b".repeat(11));
+        assert_eq!(
+            set_name(&dotted, "7c5ddbdf54"),
+            format!("{}-7c5ddbdf54", "a".repeat(241))
+        );
     }
 
     #[test]

@@ -115,8 +115,8 @@ fn token_volume(name: &str) -> Value {
     })
 }
 
-/// A pod stays five minutes on a node that is gone.
-fn tolerate(pod: &mut Fields) {
+/// A pod stays five minutes on a node that is gone. Updates add that too (DefaultTolerationSeconds).
+pub(super) fn tolerate(pod: &mut Fields) {
     let Some(spec) = object(pod, "spec") else {
         return;
     };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    BuiltInWrite, Fields, claim, disabled, object, only_names, put, reread, service, signing,
+    BuiltInWrite, Fields, claim, disabled, object, only_names, pod, put, reread, service, signing,
 };
 use crate::builtin::default::{TEMPLATES, counts_generations};
 use crate::registry::Resource;
@@ -30,6 +30,7 @@ pub fn prepare_update(
         }
         if write.is("", "pods") {
             keep_priority(fields, old);
+            pod::tolerate(fields);
         }
         if write.is("", "serviceaccounts") {
             only_names(fields);

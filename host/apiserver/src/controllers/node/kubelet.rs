@@ -67,9 +67,8 @@ impl Kubelet {
                 kubelet.replace(part, &status::running(pod, &address, number, wall))?;
             }
             PodStep::Refresh => kubelet.replace(part, &status::refreshed(pod, wall))?,
-            PodStep::Finish | PodStep::Stop => {
-                kubelet.replace(part, &status::stopped(pod, wall))?
-            }
+            PodStep::Finish => kubelet.replace(part, &status::stopped(pod, wall))?,
+            PodStep::Stop => kubelet.replace(part, &status::deleted(pod, wall))?,
             PodStep::Fail => kubelet.replace(part, &status::failed(pod, wall))?,
             PodStep::Expire => kubelet.replace(part, &status::expired(pod, wall))?,
             PodStep::Remove => {

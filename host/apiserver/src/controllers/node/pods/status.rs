@@ -167,6 +167,30 @@ pub fn stopped(mut pod: Value, now: Timestamp) -> Value {
     observed(pod)
 }
 
+/// A pod that is deleted. If its containers never ran, it has failed (kubernetes `pkg/kubelet/status/status_manager.go`:
+/// `TerminatePod`), also if it waits for an image.
+pub fn deleted(pod: Value, now: Timestamp) -> Value {
+    if text_at(&pod, "/status/phase") == "Running" {
+        return stopped(pod, now);
+    }
+    let mut pod = ended_with(137, pod, now);
+    let held = list_at(&pod, "/status/containerStatuses").iter();
+    let lost = held.map(|status| {
+        let mut status = status.clone();
+        if let Some(ended) = status.pointer_mut("/state/terminated") {
+            *ended = json!({
+                "exitCode": 137, "reason": "ContainerStatusUnknown",
+                "message": "The container could not be located when the pod was terminated",
+                "startedAt": null, "finishedAt": null,
+            });
+        }
+        status
+    });
+    let lost: Vec<Value> = lost.collect();
+    put(&mut pod, "containerStatuses", Value::Array(lost));
+    pod
+}
+
 /// A pod whose containers were stopped because it was active for longer than it may be (kubernetes
 /// `pkg/kubelet/active_deadline.go`).
 pub fn expired(pod: Value, now: Timestamp) -> Value {
@@ -298,9 +322,25 @@ mod tests {
         assert_eq!(text_at(&late, "/status/reason"), "DeadlineExceeded");
         let ended = "/status/containerStatuses/0/state/terminated/exitCode";
         assert_eq!(late.pointer(ended), Some(&json!(137)));
-        let ends = stopped(runs, now);
-        assert_eq!(text_at(&ends, "/status/phase"), "Succeeded");
-        assert!(!conditions::is_true(&ends, "Ready"));
+        for ends in [stopped(runs.clone(), now), deleted(runs, now)] {
+            assert_eq!(text_at(&ends, "/status/phase"), "Succeeded");
+            assert!(!conditions::is_true(&ends, "Ready"));
+        }
+    }
+
+    #[test]
+    fn a_pod_that_is_deleted_before_its_containers_run_has_failed() {
+        let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
+        let pending = pod(NAME, "Pending", None);
+        for pod in [pending.clone(), admitted(pending, now)] {
+            let ends = deleted(pod, now);
+            assert_eq!(text_at(&ends, "/status/phase"), "Failed");
+            for status in list_at(&ends, "/status/containerStatuses") {
+                let ended = status.pointer("/state/terminated").unwrap();
+                assert_eq!(ended["exitCode"], 137);
+                assert_eq!(ended["reason"], "ContainerStatusUnknown");
+            }
+        }
     }
 
     #[test]
