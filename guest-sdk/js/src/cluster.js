@@ -7,6 +7,8 @@ import { child, reference, title } from "./object.js";
 /** @typedef {import("@windlass/sdk").KubernetesObject} KubernetesObject */
 /** @typedef {import("@windlass/sdk").ObjectRef} ObjectRef */
 
+const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+
 /**
  * Everything that a reconciler can do beyond computing. Its imports lead to the host, or to a
  * `FakeCluster` in tests.
@@ -407,10 +409,15 @@ export class Cluster {
   /**
    * Calls for this object again at this time, if nothing does before: never earlier, and not spread like
    * `requeueAfter`. It counts if this call succeeds, and until the next one.
-   * @param {string | Date} time in UTC as RFC 3339, or a `Date`
+   * @param {string | Date} time in UTC as RFC 3339, or a `Date`. Throws a `TypeError` for any other text.
    */
   wakeAt(time) {
-    this.#imports.wakeAt(time instanceof Date ? time.toISOString() : time);
+    const text = time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString() : String(time);
+    if (!RFC_3339.test(text) || Number.isNaN(Date.parse(text))) {
+      const example = "2026-11-21T09:30:00Z";
+      throw new TypeError(`wakeAt: ${JSON.stringify(text)} is not a time such as ${example}, or a valid Date`);
+    }
+    this.#imports.wakeAt(text);
   }
 
   /**

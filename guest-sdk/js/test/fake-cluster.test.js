@@ -192,6 +192,20 @@ test("others change the cluster, and are told what is wrong", () => {
   assert.deepEqual([logs, wakeAt], [["info: hello"], "2026-11-22T08:00:00Z"]);
 });
 
+test("a time that is none fails the pass", () => {
+  for (const time of ["2026-11-30 02:00", "0 2 * * *", "tomorrow", "2026-13-40T00:00:00Z", new Date("x")]) {
+    const cluster = order("own");
+    const wakes = controller({
+      watches: ["x.dev/v1", "Order"],
+      reconcile: (_, host) => host.wakeAt(time),
+      finalize: () => done,
+    });
+    const { answer, wakeAt } = cluster.reconcile(wakes, "a");
+    assert.equal(wakeAt, undefined);
+    assert.match(JSON.stringify(answer), /is not a time such as/, String(time));
+  }
+});
+
 test("a write that fails once is made in the next pass", () => {
   for (const done of [false, true]) {
     const cluster = order("own");

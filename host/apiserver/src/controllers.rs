@@ -15,6 +15,7 @@ mod feed;
 mod garbage;
 mod namespaces;
 pub mod node;
+mod protection;
 mod queue;
 mod roles;
 mod services;
@@ -35,6 +36,7 @@ use feed::{Feed, News, Seen};
 use garbage::Garbage;
 use namespaces::Namespaces;
 use node::SimulatedNode;
+use protection::Protection;
 use roles::Roles;
 use services::Services;
 
@@ -43,8 +45,8 @@ const TURNS: usize = 32;
 
 impl Server {
     /// Runs the controllers until it is dropped: garbage collection, the life of namespaces and of
-    /// CRDs, aggregated roles, APIServices, disruption budgets, the age of Events and of the store's own events,
-    /// and the simulated node if there is one. Those that are kube-controller-manager's run as [`Options::controllers`](crate::options::Options) says.
+    /// CRDs, aggregated roles, APIServices, disruption budgets, the protection of claims, volumes and their classes, the age of
+    /// Events and of the store's own events, and the simulated node if there is one. Those that are kube-controller-manager's run as [`Options::controllers`](crate::options::Options) says.
     pub fn controllers(&self) -> impl Future<Output = Infallible> + Send + 'static {
         run(self.clone())
     }
@@ -83,13 +85,14 @@ struct ControllerSet {
     disruption: Option<Disruption>,
     expiry: Expiry,
     compaction: Compaction,
+    protection: Protection,
     node: Option<SimulatedNode>,
 }
 
 impl ControllerSet {
     fn new(server: &Server) -> Self {
         let options = server.options();
-        let runs = |name| options.controllers.runs(name);
+        let runs = |name: &str| options.controllers.runs(name);
         Self {
             garbage: runs(names::GARBAGE).then(Garbage::default),
             namespaces: Namespaces::default(),
@@ -99,6 +102,7 @@ impl ControllerSet {
             disruption: runs(names::DISRUPTION).then(Disruption::default),
             expiry: Expiry::default(),
             compaction: Compaction::default(),
+            protection: Protection::new(runs),
             node: (options.node != options::Node::Absent).then(SimulatedNode::default),
         }
     }
@@ -137,6 +141,7 @@ impl ControllerSet {
             disruption.observe(server, seen);
         }
         self.expiry.observe(server, seen);
+        self.protection.observe(seen);
         if let Some(node) = &mut self.node {
             node.observe(server, seen);
         }
@@ -154,6 +159,7 @@ impl ControllerSet {
             any |= self.services.work(server);
             any |= { self.disruption.as_mut() }.is_some_and(|disruption| disruption.work(server));
             any |= self.expiry.work(server);
+            any |= self.protection.work(server);
             any |= { self.node.as_mut() }.is_some_and(|node| node.work(server));
             if !any {
                 break;
@@ -174,6 +180,7 @@ impl ControllerSet {
             self.disruption.as_ref().and_then(Disruption::due),
             self.expiry.due(),
             self.compaction.due(),
+            self.protection.due(),
             self.node.as_ref().and_then(SimulatedNode::due),
         ];
         all.into_iter().flatten().min()

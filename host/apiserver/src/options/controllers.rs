@@ -4,6 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+pub(crate) const CLAIM_PROTECTION: &str = "persistentvolumeclaim-protection-controller";
+pub(crate) const CLASS_PROTECTION: &str = "volumeattributesclass-protection-controller";
 pub(crate) const CLUSTER_ROLES: &str = "clusterrole-aggregation-controller";
 pub(crate) const DAEMON_SETS: &str = "daemonset-controller";
 pub(crate) const DEPLOYMENTS: &str = "deployment-controller";
@@ -17,9 +19,10 @@ pub(crate) const REPLICATION_CONTROLLERS: &str = "replicationcontroller-controll
 pub(crate) const ROOT_CERTIFICATES: &str = "root-ca-certificate-publisher-controller";
 pub(crate) const SERVICE_ACCOUNTS: &str = "serviceaccount-controller";
 pub(crate) const STATEFUL_SETS: &str = "statefulset-controller";
+pub(crate) const VOLUME_PROTECTION: &str = "persistentvolume-protection-controller";
 
 /// The controllers that there are, each with its older name.
-const KNOWN: [(&str, &str); 13] = [
+const KNOWN: [(&str, &str); 16] = [
     (CLUSTER_ROLES, "clusterrole-aggregation"),
     (DAEMON_SETS, "daemonset"),
     (DEPLOYMENTS, "deployment"),
@@ -28,11 +31,14 @@ const KNOWN: [(&str, &str); 13] = [
     (JOBS, "job"),
     (NAMESPACES, "namespace"),
     (NODE_LIFECYCLE, "nodelifecycle"),
+    (VOLUME_PROTECTION, "pv-protection"),
+    (CLAIM_PROTECTION, "pvc-protection"),
     (REPLICA_SETS, "replicaset"),
     (REPLICATION_CONTROLLERS, "replicationcontroller"),
     (ROOT_CERTIFICATES, "root-ca-cert-publisher"),
     (SERVICE_ACCOUNTS, "serviceaccount"),
     (STATEFUL_SETS, "statefulset"),
+    (CLASS_PROTECTION, CLASS_PROTECTION),
 ];
 const ALL: &str = "*";
 
@@ -138,7 +144,7 @@ mod tests {
             let refused = text.parse::<Controllers>().unwrap_err().to_string();
             let start = "\"foo\" is not in the list of known controllers: clusterrole-aggregation-controller, ";
             assert!(refused.starts_with(start), "{refused}");
-            assert!(refused.ends_with(STATEFUL_SETS), "{refused}");
+            assert!(refused.ends_with(CLASS_PROTECTION), "{refused}");
         }
         assert!("".parse::<Controllers>().is_err());
     }

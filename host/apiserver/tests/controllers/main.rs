@@ -11,6 +11,7 @@ mod garbage;
 mod memory;
 mod namespaces;
 mod node;
+mod protection;
 mod roles;
 mod scheduling;
 mod services;

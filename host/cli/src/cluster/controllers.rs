@@ -7,9 +7,14 @@ use windlass_apiserver::options::Controllers;
 use windlass_host::source::{Candidate, Wanted};
 
 /// A plugin, and the controller of the API server that does the same.
-const SAME: [(&str, &str); 5] = [
+const SAME: [(&str, &str); 7] = [
     ("deployment", "deployment-controller"),
     ("job", "job-controller"),
+    ("pv-protection", "persistentvolume-protection-controller"),
+    (
+        "pvc-protection",
+        "persistentvolumeclaim-protection-controller",
+    ),
     ("replicaset", "replicaset-controller"),
     ("root-ca", "root-ca-certificate-publisher-controller"),
     ("serviceaccount", "serviceaccount-controller"),

@@ -115,6 +115,9 @@ impl Applier<'_> {
     /// Where an object belongs: its kind, once that is served, and its namespace.
     async fn place<'a>(&self, wanted: &'a Wanted) -> Result<(Resource, Option<&'a str>), String> {
         let ((version, kind), name) = (wanted.kind(), wanted.text("/metadata/name"));
+        if let Some(why) = wanted.unquoted() {
+            return Err(why);
+        }
         if version.is_empty() || kind.is_empty() || name.is_empty() {
             let why = "an object needs apiVersion, kind and metadata.name; generateName is not enough to apply it";
             return Err(why.to_owned());

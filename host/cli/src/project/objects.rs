@@ -206,6 +206,28 @@ impl Wanted {
         (self.text("/apiVersion"), self.text("/kind"))
     }
 
+    /// What is wrong with a name, a namespace, a label or an annotation that YAML reads as another value than a text.
+    pub(crate) fn unquoted(&self) -> Option<String> {
+        let metadata = self.object.get("metadata")?;
+        let maps = ["labels", "annotations"].into_iter().filter_map(|map| {
+            let values = metadata.get(map)?.as_object()?.iter();
+            Some(values.map(move |(key, value)| (format!("{map}.{key}"), value)))
+        });
+        let names = ["name", "namespace"].into_iter();
+        let names = names.filter_map(|name| Some((name.to_owned(), metadata.get(name)?)));
+        let mut all = names.chain(maps.flatten());
+        all.find_map(|(path, value)| {
+            let what = match value {
+                Value::Bool(_) => "a boolean",
+                Value::Number(_) => "a number",
+                _ => return None,
+            };
+            Some(format!(
+                "metadata.{path} is {what}, {value}: YAML reads the text so; put it in quotes"
+            ))
+        })
+    }
+
     /// The text at a JSON pointer; empty if there is none.
     pub(crate) fn text(&self, pointer: &str) -> &str {
         let text = self.object.pointer(pointer).and_then(Value::as_str);
@@ -216,6 +238,39 @@ impl Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_needs_quotes_is_told() {
+        let told = |metadata: &str| {
+            let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\n");
+            objects(Path::new("a.yaml"), &text).unwrap()[0].unquoted()
+        };
+        for (metadata, want) in [
+            ("{ name: no }", Some("metadata.name is a boolean, false")),
+            ("{ name: on }", Some("metadata.name is a boolean, true")),
+            ("{ name: 123 }", Some("metadata.name is a number, 123")),
+            ("{ name: 1.10 }", Some("metadata.name is a number, 1.1")),
+            (
+                "{ name: a, namespace: 7 }",
+                Some("metadata.namespace is a number, 7"),
+            ),
+            (
+                "{ name: a, labels: { tier: yes } }",
+                Some("metadata.labels.tier is a boolean, true"),
+            ),
+            ("{ name: \"123\", labels: { a: \"no\" } }", None),
+            ("{ name: 2026-11-29 }", None),
+        ] {
+            let said = told(metadata);
+            match want {
+                Some(want) => assert!(
+                    said.as_ref().is_some_and(|it| it.starts_with(want)),
+                    "{metadata}: {said:?}"
+                ),
+                None => assert_eq!(said, None, "{metadata}"),
+            }
+        }
+    }
 
     #[test]
     fn kinds_come_first_and_other_programs_files_are_left_out() {

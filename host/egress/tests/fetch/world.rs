@@ -163,6 +163,8 @@ pub(crate) struct World {
     pub(crate) memory: Account,
     pub(crate) budget: Mutex<CallBudget>,
     pub(crate) deadline: Duration,
+    /// The same deadline for all fetches, whenever they begin.
+    pub(crate) ends: Option<Instant>,
 }
 
 /// Settings that a test changes before the client is made.
@@ -217,6 +219,7 @@ impl Setup {
             memory: Account(AtomicUsize::new(64 << 20)),
             budget: Mutex::default(),
             deadline: Duration::from_secs(60),
+            ends: None,
         }
     }
 }
@@ -262,7 +265,7 @@ impl World {
         let filled = permitted.fill(|_| Some(&self.secrets), chosen);
         let filled = filled.map_err(|failure| (Stop::Secret, failure))?;
         let terms = Terms {
-            deadline: Instant::now() + self.deadline,
+            deadline: self.ends.unwrap_or_else(|| Instant::now() + self.deadline),
             memory: &self.memory,
             tls: &self.tls,
         };
