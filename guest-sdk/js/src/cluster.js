@@ -412,10 +412,13 @@ export class Cluster {
    * @param {string | Date} time in UTC as RFC 3339, or a `Date`. Throws a `TypeError` for any other text.
    */
   wakeAt(time) {
-    const text = time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString() : String(time);
+    const text =
+      time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString() : String(time);
     if (!RFC_3339.test(text) || Number.isNaN(Date.parse(text))) {
       const example = "2026-11-21T09:30:00Z";
-      throw new TypeError(`wakeAt: ${JSON.stringify(text)} is not a time such as ${example}, or a valid Date`);
+      throw new TypeError(
+        `wakeAt: ${JSON.stringify(text)} is not a time such as ${example}, or a valid Date`,
+      );
     }
     this.#imports.wakeAt(text);
   }

@@ -193,7 +193,13 @@ test("others change the cluster, and are told what is wrong", () => {
 });
 
 test("a time that is none fails the pass", () => {
-  for (const time of ["2026-11-30 02:00", "0 2 * * *", "tomorrow", "2026-13-40T00:00:00Z", new Date("x")]) {
+  for (const time of [
+    "2026-11-30 02:00",
+    "0 2 * * *",
+    "tomorrow",
+    "2026-13-40T00:00:00Z",
+    new Date("x"),
+  ]) {
     const cluster = order("own");
     const wakes = controller({
       watches: ["x.dev/v1", "Order"],
