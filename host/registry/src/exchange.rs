@@ -28,7 +28,7 @@ use connect::{Stream, open};
 
 /// The longest time until an answer begins.
 pub const ANSWER_BEGINS: Duration = Duration::from_secs(10);
-/// The longest time without a byte of an answer that has begun. What a pull holds is free for others then.
+/// The longest time without a byte of an answer that has begun. The pull ends then, and another one gets its memory.
 const STALLED: Duration = Duration::from_secs(30);
 /// The largest head of an answer, in bytes.
 const LARGEST_HEAD: usize = 64 << 10;

@@ -69,7 +69,8 @@ struct Manifest {
     annotations: Annotations,
 }
 
-/// What tells a manifest from others. Other fields are passed over: a tree of them takes a hundred times their bytes.
+/// The fields that tell a manifest from an index. The reader passes over all other fields: a tree of them takes a hundred times
+/// their bytes.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Head {

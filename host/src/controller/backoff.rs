@@ -26,7 +26,7 @@ struct FailureCount {
     edition: Revision,
 }
 
-/// What of an object is worth a fresh start: its generation. A request for a pass is not: anyone who may annotate the
+/// The generation of an object. A new one starts the backoff over. A request for a pass does not: anyone who may annotate the
 /// object could have it run at any rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Revision {

@@ -24,7 +24,7 @@ use crate::object::Fields;
 use crate::seams::watch;
 use crate::source::Candidate;
 
-/// So many values a text of configuration has at most.
+/// A text of configuration has at most so many values.
 const MOST_VALUES: usize = 20_000;
 
 /// The objects with the configuration of one plugin, and the namespaces that it selects, which are watched.
@@ -195,7 +195,7 @@ fn plural(source: &ConfigSource) -> &'static str {
     }
 }
 
-/// What is read of a ConfigMap or a Secret. Other fields are passed over.
+/// The part of a ConfigMap or a Secret that holds configuration. The reader passes over all other fields.
 #[derive(Deserialize)]
 struct Keys {
     #[serde(default)]

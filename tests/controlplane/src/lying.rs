@@ -52,7 +52,7 @@ pub enum Then {
     Endless,
     /// Calls this, and does nothing more.
     Stall(fn()),
-    /// Calls this, and writes a byte each 20 seconds until nobody reads.
+    /// Calls this, which pauses the time, and writes a byte each 20 seconds of that time until nobody reads.
     Drip(fn()),
 }
 

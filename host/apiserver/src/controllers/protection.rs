@@ -65,7 +65,7 @@ const KINDS: [Protected; 3] = [
 #[derive(Debug)]
 pub(super) struct Protection {
     kinds: Vec<&'static Protected>,
-    /// What is deleted and still protected.
+    /// The objects that somebody has deleted and that have their finalizer still.
     waiting: BTreeSet<Thing>,
     queue: Queue<Thing>,
 }

@@ -53,7 +53,7 @@ fn what_nobody_uses_goes_at_once() {
             api.settle().await;
             assert!(!api.exists(&path).await, "{path}");
         }
-        // What is held by somebody else stays, without the finalizer of the server.
+        // A claim with the finalizer of somebody else stays, without the finalizer of the server.
         let mut held = claim("held", &json!({}));
         held["metadata"]["finalizers"] = json!(["example.com/hold"]);
         api.create(CLAIMS, &held).await;

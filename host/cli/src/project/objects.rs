@@ -206,7 +206,7 @@ impl Wanted {
         (self.text("/apiVersion"), self.text("/kind"))
     }
 
-    /// What is wrong with a name, a namespace, a label or an annotation that YAML reads as another value than a text.
+    /// Names a name, a namespace, a label or an annotation that YAML reads as a number or a boolean, and the remedy.
     pub(crate) fn unquoted(&self) -> Option<String> {
         let metadata = self.object.get("metadata")?;
         let maps = ["labels", "annotations"].into_iter().filter_map(|map| {

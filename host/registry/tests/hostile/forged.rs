@@ -279,7 +279,7 @@ async fn each_artifact_that_is_no_plugin_is_refused() {
         assert_eq!(kind(&error), variant, "{pointer}: {error}");
         assert!(error.to_string().contains(want), "{pointer}: {error}");
     }
-    // What takes a hundred times its bytes as a tree is not read into one, and is not large.
+    // A manifest with many values is read: no tree is made of fields that a plugin does not have.
     let mut bomb = manifest();
     bomb["x"] = vec![json!({ "": 0 }); 1_000].into();
     let server = of_manifest(bomb, |_| None).await;

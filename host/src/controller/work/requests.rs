@@ -15,7 +15,7 @@ const RATE: Rate = Rate {
     burst: 3.0,
 };
 
-/// From so many keys on, those that nobody has asked for lately are forgotten.
+/// The queue remembers so many keys. Then it forgets the keys that no user has asked for in the last 30 seconds.
 const REMEMBERED: usize = 1000;
 
 /// The requests for each key.

@@ -114,7 +114,7 @@ impl Host {
         if let Some(watched) = &mut fetcher.watched
             && watched.source == *source
         {
-            // What comes from now on is news: the maps are read after this.
+            // The maps are read after this, so only later changes of them are news.
             for news in &mut watched.news {
                 news.mark_unchanged();
             }
@@ -145,7 +145,7 @@ impl Host {
     }
 }
 
-/// What is read of a ConfigMap. Other fields are passed over.
+/// The part of a ConfigMap that holds a component, and its version. The reader passes over all other fields.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ComponentMap {
