@@ -19,6 +19,7 @@ const FILES = {
   structuredClone: "structured-clone",
   crypto: "crypto",
   fetch: "fetch",
+  Promise: "promise",
 };
 
 /** The method of a controller that makes the export `going`. */
@@ -54,8 +55,9 @@ function namesIn(source, without) {
     if (!/\.m?js$/.test(path) || realpathSync(path).startsWith(without + sep)) continue;
     const text = readFileSync(path, "utf8");
     goes ||= GOING.test(text);
-    const { globals, imports } = uses(text);
+    const { globals, imports, isAsync } = uses(text);
     for (const name of globals) names.add(name);
+    if (isAsync) names.add("Promise");
     for (const specifier of imports) {
       const found = resolved(specifier, path);
       if (found !== undefined) seen.add(found);

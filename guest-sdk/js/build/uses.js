@@ -13,18 +13,24 @@ import { parse } from "acorn";
  */
 export function uses(source) {
   /** @type {Uses} */
-  const found = { names: new Set(), own: new Set(), wanted: new Set(), imports: new Set() };
+  const found = {
+    names: new Set(),
+    own: new Set(),
+    wanted: new Set(),
+    imports: new Set(),
+    isAsync: false,
+  };
   let program;
   try {
     program = parse(source, { ecmaVersion: "latest", sourceType: "module", allowHashBang: true });
   } catch {
-    return { globals: new Set(), imports: new Set() };
+    return { globals: new Set(), imports: new Set(), isAsync: false };
   }
   for (const node of program.body) declare(node, found.own);
   walk(program, found);
   const globals = new Set([...found.names].filter((name) => !found.own.has(name)));
   for (const name of found.wanted) globals.add(name);
-  return { globals, imports: found.imports };
+  return { globals, imports: found.imports, isAsync: found.isAsync };
 }
 
 /**
@@ -33,6 +39,7 @@ export function uses(source) {
  * @property {Set<string>} own names of the module's top level
  * @property {Set<string>} wanted names that are asked of `globalThis`
  * @property {Set<string>} imports specifiers
+ * @property {boolean} isAsync whether there is an async function, `await` or `import()`
  */
 
 /** Adds what `node`, a statement of the top level, declares. @param {Node} node @param {Set<string>} own */
@@ -65,6 +72,7 @@ function bind(pattern, own) {
 /** @param {Node} node @param {Uses} found */
 function walk(node, found) {
   if (node.type === "Identifier") found.names.add(node.name);
+  found.isAsync ||= makesPromise(node);
   for (const text of imported(node)) found.imports.add(text);
   for (const name of asked(node)) found.wanted.add(name);
   const skipped = notRead(node);
@@ -100,6 +108,16 @@ function notRead(node) {
     default:
       return [];
   }
+}
+
+/** Whether a node makes or waits for a promise, without naming it. @param {Node} node */
+function makesPromise(node) {
+  return (
+    node.type === "AwaitExpression" ||
+    node.type === "ImportExpression" ||
+    (node.type === "ForOfStatement" && node.await) ||
+    ("async" in node && node.async === true)
+  );
 }
 
 /** What a node imports. @param {Node} node @returns {string[]} */

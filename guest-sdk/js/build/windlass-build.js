@@ -15,6 +15,8 @@ import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { componentize } from "componentize-qjs";
 import { globalsOf } from "./globals.js";
+import { withCopy } from "./copy.js";
+import { resolved } from "./resolve.js";
 import { readable } from "./said.js";
 import { withRandom } from "./world.js";
 
@@ -61,19 +63,23 @@ async function component(source) {
   const { files, missing, goes } = globalsOf(source, SDK);
   const world = goes ? "plugin-going" : "plugin";
   const about = { name: label(manifest.name), version: manifest.version ?? "0.0.0", root, missing };
-  const make = (/** @type {string} */ witPath) =>
+  const make = (/** @type {string} */ root) => (/** @type {string} */ witPath) =>
     componentize({
       witPath,
       world,
       jsSource: entry(folder, source, about, { globals: files, goes }),
       // The entry has no file; it needs a name that no other module has.
-      jsPath: join(folder, "package.json"),
-      moduleRoot,
+      jsPath: join(root, relative(moduleRoot, folder), "package.json"),
+      moduleRoot: root,
       sync: true,
     });
+  const made = (/** @type {string} */ root) =>
+    files.includes("crypto") ? withRandom(WIT, world, make(root)) : make(root)(WIT);
   try {
-    const made = files.includes("crypto") ? await withRandom(WIT, world, make) : await make(WIT);
-    return made.component;
+    if (!files.includes("promise")) return (await made(moduleRoot)).component;
+    const component = resolved("@windlass/sdk/component", join(folder, "package.json")) ?? "";
+    const entries = [source, component, ...files.map(globalFile)];
+    return (await withCopy({ root: moduleRoot, folder, sdk: SDK, entries }, made)).component;
   } catch (error) {
     const { message } = /** @type {Error} */ (error);
     throw new Error(readable(message, [join(moduleRoot, root), root]), { cause: error });
@@ -94,18 +100,23 @@ function entry(folder, source, about, { globals, goes }) {
   };
   // By their own path: what they import lies beside the SDK, which may be behind a link. So nothing that
   // a plugin imports by the SDK's name may import src/web: there would be two of each class.
-  const file = (/** @type {string} */ name) => from(join(SDK, "src/globals", `${name}.js`));
+  const file = (/** @type {string} */ name) => from(globalFile(name));
   const random = globals.includes("crypto");
+  const promises = globals.includes("promise");
   return [
     ...globals.map((name) => `import ${file(name)};`),
     ...(random ? [`import { loaded } from ${file("crypto")};`] : []),
+    ...(promises ? [`import { settled } from ${file("promise")};`] : []),
     'import { component } from "@windlass/sdk/component";',
     `import { plugin } from ${from(source)};`,
-    `export const controller = component(plugin, ${JSON.stringify(about)});`,
+    `export const controller = component(plugin, ${JSON.stringify(about)}${promises ? ", settled" : ""});`,
     ...(goes ? ["export const going = controller;"] : []),
     ...(random ? ["loaded();"] : []),
   ].join("\n");
 }
+
+/** A file of src/globals. @param {string} name */
+const globalFile = (name) => join(SDK, "src/globals", `${name}.js`);
 
 /** The file that a package.json names as its main one. @param {string} path */
 function main(path) {

@@ -3,6 +3,7 @@
 import { awaitChange, done } from "./answer.js";
 import { controllerOf, describe } from "./controller.js";
 import { host } from "./host.js";
+import { place } from "./place.js";
 import { run } from "./run.js";
 
 /** @typedef {import("@windlass/sdk").Level} Level */
@@ -17,8 +18,10 @@ import { run } from "./run.js";
  * The contract's `controller`, and its `going`.
  * @param {import("@windlass/sdk").Plugin} plugin
  * @param {About} about
+ * @param {import("./run.js").Author["settled"]} [settled]
  */
-export function component(plugin, about) {
+export function component(plugin, about, settled) {
+  settled?.("the loading of its modules", (stack) => place(stack, about.root));
   /** @param {"reconcile" | "reconcileGoing" | "finalize"} step @param {Request} request */
   const call = (step, request) => {
     connectConsole();
@@ -26,7 +29,13 @@ export function component(plugin, about) {
     const one = controllerOf(plugin, object);
     if (step === "finalize" && !one.finalize) return done;
     if (step === "reconcileGoing" && !one.reconcileGoing) return awaitChange;
-    return run(one, step, object, { ...host, attempt: () => request.attempt }, about);
+    return run(
+      one,
+      step,
+      object,
+      { ...host, attempt: () => request.attempt },
+      { ...about, settled },
+    );
   };
   return {
     describe: () => describe(plugin, about),

@@ -8,9 +8,12 @@ import { place } from "./place.js";
 /** @typedef {import("@windlass/sdk").HostImports} HostImports */
 
 /**
- * The folder with the author's files, and a sentence about each global that they name and a plugin
- * has not.
- * @typedef {{ root: string, missing?: Record<string, string> }} Author
+ * The folder with the author's files, a sentence about each global that they name and a plugin has not, and the
+ * function of src/web/promise.js, if they use promises.
+ * @typedef {object} Author
+ * @property {string} root
+ * @property {Record<string, string>} [missing]
+ * @property {(when: string, place: (stack: string) => string) => void} [settled]
  */
 
 /**
@@ -27,11 +30,24 @@ import { place } from "./place.js";
  * @throws {{ tag: "transient" | "terminal", val: string }}
  */
 export function run(plugin, step, object, imports, author) {
+  const settled = () => author.settled?.(step, (stack) => place(stack, author.root));
   try {
-    const answer = plugin[step]?.(object, new Cluster(imports));
-    return checked(step, answer);
+    const answer = checked(step, plugin[step]?.(object, new Cluster(imports)));
+    settled();
+    return answer;
   } catch (error) {
+    // Nothing of this call happens in the next one.
+    quietly(settled);
     throw failure(error, imports, author);
+  }
+}
+
+/** Does something whose failure a worse one hides. @param {() => void} act */
+function quietly(act) {
+  try {
+    act();
+  } catch {
+    // The caller reports the first failure.
   }
 }
 

@@ -212,6 +212,25 @@ test("a time that is none fails the pass", () => {
   }
 });
 
+test("code that waits for a promise cannot use the cluster when the call has ended", async () => {
+  const cluster = new FakeCluster();
+  cluster.put(manifest(objectRef("x.dev/v1", "Thing", "default", "a")));
+  /** @type {Promise<void> | undefined} */
+  let late;
+  const plugin = controller({
+    watches: ["x.dev/v1", "Thing"],
+    needs: [manage("v1", "ConfigMap")],
+    reconcile(_, cluster) {
+      late = (async () => {
+        await undefined;
+        cluster.apply(manifest(named("b")));
+      })();
+    },
+  });
+  assert.equal(cluster.reconcile(plugin, "a").answer, "awaitChange");
+  await assert.rejects(async () => late, /reconcile has returned: code that waits for a promise/);
+});
+
 test("a write that fails once is made in the next pass", () => {
   for (const done of [false, true]) {
     const cluster = order("own");

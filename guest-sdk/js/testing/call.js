@@ -6,7 +6,7 @@ import { run } from "../src/run.js";
 
 /** @typedef {import("@windlass/sdk").HostImports} HostImports */
 /** @typedef {import("@windlass/sdk").Plugin} Plugin */
-/** @typedef {import("./process.js").Process} Process */
+/** @typedef {Pick<import("./process.js").Process, "exchange">} Process */
 /** @typedef {{ index?: number, code: import("@windlass/sdk").Code, text?: string, status?: { code: number, reason?: string, causes?: string[] } }} RecordedError */
 
 /** What a plugin told people in its calls. */
@@ -31,9 +31,18 @@ export class Told {
 export function answered(process, plugin, message, told) {
   let reply = process.exchange(message);
   while (reply.call) {
-    reply = process.exchange({
-      returned: make(plugin, reply.call, imports(process, reply.call, told)),
-    });
+    const { function: step } = reply.call;
+    let ended = false;
+    /** @param {object} message */
+    const exchange = (message) => {
+      if (!ended) return process.exchange(message);
+      throw new Error(
+        `${step} has returned: code that waits for a promise runs too late to use the cluster`,
+      );
+    };
+    const returned = make(plugin, reply.call, imports({ exchange }, reply.call, told));
+    ended = true;
+    reply = process.exchange({ returned });
   }
   if (reply.error !== undefined) throw new Error(reply.error);
   return reply.ok;
