@@ -40,7 +40,7 @@ use event_mapper::EventMapper;
 use journal::Journals;
 pub use journal::{Journal, Rewrite, Saw, WriteOutcome, Wrote};
 use kinds::KindReads;
-pub use kinds::KindsDigest;
+pub use kinds::{KindsDigest, MissingKind};
 use location::ObjectLocation;
 pub use observed::{LiveTarget, UnsentWrite};
 use own_writes::OwnWrites;
@@ -153,7 +153,7 @@ impl View {
     /// Whether the store answers for this object.
     pub fn holds(&self, resource: &Resource, key: &Key) -> bool {
         let unselected = self.is_selected_primary(resource) && self.get(resource, key).is_none();
-        self.covers(resource, key.namespace.as_deref()) && !unselected
+        self.answers_for(resource, key.namespace.as_deref()) && !unselected
     }
 
     /// Whether the plugin watches `resource` in `namespace`, whichever objects it selects there.
@@ -178,7 +178,7 @@ impl View {
 
     /// Whether the store answers for all objects in `namespace`, or everywhere.
     pub fn holds_all(&self, resource: &Resource, namespace: Option<&str>) -> bool {
-        self.covers(resource, namespace) && !self.is_selected_primary(resource)
+        self.answers_for(resource, namespace) && !self.is_selected_primary(resource)
     }
 
     /// Reads one object.

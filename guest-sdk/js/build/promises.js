@@ -163,7 +163,7 @@ class Rewriter {
       : `__windlassTop(${given}, ${this.at(node)})`;
   }
 
-  /** `super.name`, in a function that is no method any more. @param {any} node @param {Scope} scope */
+  /** `super.name`, in a function that is not a method any more. @param {any} node @param {Scope} scope */
   ofSuper(node, scope) {
     const callee = node.type === "CallExpression" ? node.callee : node;
     if (callee.object?.type !== "Super") return this.plain(node, scope);

@@ -34,7 +34,7 @@ pub trait Cluster {
     /// Reads the objects that match, in no particular order. Each is JSON.
     ///
     /// # Errors
-    /// [`Code::NotFound`] if the cluster does not serve the kind.
+    /// [`Code::Other`] with the reason `NoKindMatch` if the cluster does not serve the kind.
     fn list_text(&self, query: &ListQuery) -> Result<Vec<String>, Error>;
 
     /// As [`Cluster::list_text`], but gives only these fields of each object: a row with a value for each path, in the given
@@ -48,7 +48,7 @@ pub trait Cluster {
     /// Reads the objects that have this owner, whatever their labels, in no particular order. Each is JSON.
     ///
     /// # Errors
-    /// [`Code::NotFound`] if the cluster does not serve the kind.
+    /// [`Code::Other`] with the reason `NoKindMatch` if the cluster does not serve the kind.
     fn list_children_text(&self, query: &ChildrenQuery) -> Result<Vec<String>, Error>;
 
     /// The kinds that the cluster serves, of those that the grants name. It is tracked: if one comes or goes, the primary runs

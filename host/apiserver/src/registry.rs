@@ -2,7 +2,7 @@
 
 mod served;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -331,6 +331,21 @@ impl Registry {
             .map(|resource| resource.place())
             .collect();
         gone.into_iter().collect()
+    }
+
+    /// The custom kinds of which `before` had another definition, or another generation of it.
+    pub fn places_changed_since(&self, before: &Self) -> Vec<GroupResource> {
+        let definitions = |registry: &Self| -> BTreeMap<GroupResource, (String, i64)> {
+            let custom = registry.resources.iter();
+            let custom =
+                custom.filter_map(|it| Some((it.place(), it.kept.as_ref()?.definition.clone())));
+            custom.collect()
+        };
+        let before = definitions(before);
+        let now = definitions(self).into_iter();
+        now.filter(|(place, definition)| before.get(place).is_some_and(|it| it != definition))
+            .map(|(place, _)| place)
+            .collect()
     }
 
     /// The resource at a path.

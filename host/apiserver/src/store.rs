@@ -251,6 +251,13 @@ impl Store {
         }
     }
 
+    /// Ends the readers of a resource that is still served, once they have seen everything.
+    pub fn end_watches(&self, place: &GroupResource) {
+        if let Some(table) = self.inner().tables.get_mut(place) {
+            table.end_readers();
+        }
+    }
+
     /// Forgets what happened up to now: who has not seen it by then gets a 410.
     pub fn compact(&self) {
         let mut inner = self.inner();

@@ -66,6 +66,38 @@ impl Discovery {
             .await
     }
 
+    /// The resource of `kind` in any version of `group`, the preferred version first.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    pub async fn in_any_version(
+        &self,
+        group: &str,
+        kind: &str,
+    ) -> Result<Option<Resource>, ApiError> {
+        for api_version in self.versions(group).await? {
+            let found = self.by_kind(&api_version, kind).await?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a version has a kind now, by its name or its plural.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    pub async fn has(&self, api_version: &str, name: &str) -> Result<bool, ApiError> {
+        let served = self.resources(api_version, true).await?;
+        Ok(served.iter().any(|it| it.kind == name || it.plural == name))
+    }
+
+    /// A path of this version is not served: what is remembered of it is looked up again.
+    pub fn doubt(&self, api_version: &str) {
+        self.known.lock().remove(api_version);
+    }
+
     /// The resource of `kind` in `api_version`, if it is remembered: nobody is asked.
     pub fn remembered(&self, api_version: &str, kind: &str) -> Option<Resource> {
         let known = self.known.lock();
@@ -240,7 +272,7 @@ impl Discovery {
         }
         let resources = match self.api.send(Request::get(api_path(api_version))).await {
             Ok(list) => from_list(api_version, decode(list)?),
-            Err(error) if error.is_not_found() => Vec::new(),
+            Err(error) if error.code() == Some(404) => Vec::new(),
             Err(error) => return Err(error),
         };
         let asked = self.clock.now();

@@ -137,9 +137,15 @@ impl ApiError {
         }
     }
 
-    /// Whether there is no such object.
+    /// Whether there is no such object: the API server knows the kind, and says so.
     pub fn is_not_found(&self) -> bool {
-        self.code() == Some(404)
+        matches!(self, Self::Status { code: 404, reason, .. } if reason == "NotFound")
+    }
+
+    /// Whether nobody serves the path: the API server does not serve the kind, or not yet, or a proxy does not find the
+    /// API server. It says nothing about objects. The API server answers `404 page not found`, which is not a Status.
+    pub fn is_not_served(&self) -> bool {
+        self.code() == Some(404) && !self.is_not_found()
     }
 
     /// Whether somebody else was first, so that reading again and deciding again may help: a

@@ -1,5 +1,6 @@
-//! Looks what the cluster serves, for a plugin that has asked.
+//! Looks what the cluster serves, for a plugin that has asked, or that needs a kind that is not served.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use crate::api::Discovery;
 use crate::grants::Grants;
 use crate::plugin::served;
 use crate::seams::{Clock, watch};
-use crate::view::View;
+use crate::view::{MissingKind, View};
 
 /// How often it looks: what calls are told is hardly older.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -31,30 +32,50 @@ impl KindsWatch {
         }
         loop {
             self.clock.sleep(PERIOD).await;
-            // Another plugin may have looked.
-            let catalog = match self.discovery.remembered_catalog(PERIOD / 2) {
-                Some(catalog) => Ok(catalog),
-                None => self.discovery.catalog().await,
-            };
-            let catalog = match catalog {
-                Ok(catalog) => catalog,
-                Err(error) => {
-                    tracing::debug!("cannot look what the cluster serves: {error}");
-                    continue;
-                }
-            };
             let Some(view) = self.view.upgrade() else {
                 return;
             };
-            view.kinds_are(served::digest(&served::granted(&catalog, &self.grants)));
+            if view.has_told_kinds() {
+                self.compare(&view).await;
+            }
+            let back = back(&self.discovery, view.missing_kinds()).await;
+            view.kinds_are_back(&back);
+        }
+    }
+
+    /// Wakes the keys that were told something else than what is served now.
+    async fn compare(&self, view: &View) {
+        // Another plugin may have looked.
+        let catalog = match self.discovery.remembered_catalog(PERIOD / 2) {
+            Some(catalog) => Ok(catalog),
+            None => self.discovery.catalog().await,
+        };
+        match catalog {
+            Ok(catalog) => {
+                view.kinds_are(served::digest(&served::granted(&catalog, &self.grants)));
+            }
+            Err(error) => tracing::debug!("cannot look what the cluster serves: {error}"),
         }
     }
 }
 
+/// Which of these kinds are served now.
+async fn back(discovery: &Discovery, missing: BTreeSet<MissingKind>) -> BTreeSet<MissingKind> {
+    let mut back = BTreeSet::new();
+    for kind in missing {
+        match discovery.has(&kind.0, &kind.1).await {
+            Ok(true) => {
+                back.insert(kind);
+            }
+            Ok(false) => {}
+            Err(error) => tracing::debug!("cannot look what the cluster serves: {error}"),
+        }
+    }
+    back
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use parking_lot::Mutex;
 
     use super::*;
@@ -120,5 +141,19 @@ mod tests {
         assert_eq!(keys, BTreeSet::from([key]));
         let is_said = |run: &Enqueue| run.why == WakeReason::Served;
         assert!(queue.0.lock().iter().all(is_said));
+        // A version that is not the preferred one counts too.
+        let other = Key::new(Some("default"), "b");
+        view.misses_kind(&other, "x.dev/v1", "Thing").unwrap();
+        view.misses_kind(&other, "x.dev/v1", "others").unwrap();
+        queue.0.lock().clear();
+        world.wait(60 * SECOND).await;
+        assert_eq!(queue.0.lock().len(), 0);
+        world.undefine().await;
+        world.wait(60 * SECOND).await;
+        world.define("Namespaced", &["v2", "v1"]).await;
+        world.wait(60 * SECOND).await;
+        let runs = std::mem::take(&mut *queue.0.lock());
+        let runs: Vec<_> = runs.iter().filter(|run| run.key == other).collect();
+        assert_eq!(runs.len(), 1);
     }
 }

@@ -413,7 +413,7 @@ impl Need {
             Unserved::Absent(hint) => {
                 tracing::warn!(
                     plugin,
-                    "the cluster does not serve {plural} of group {group:?}{hint}; it counts as empty until it does"
+                    "the cluster does not serve {plural} of group {group:?}{hint}; reads of it fail until it does"
                 );
                 self.synced.send_replace(true);
             }

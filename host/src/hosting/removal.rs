@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::roster::Roster;
 use super::{Host, carriers};
-use crate::api::{Resource, ServedKind};
+use crate::api::{Resource, ServedKind, group_of};
 use crate::finalizers::{FinalizerPatch, settle_finalizer};
 use crate::grants::Scope;
 use crate::lease::ObservedLease;
@@ -323,8 +323,14 @@ impl Host {
                     .filter(|it| serves(it, "list") && serves(it, "patch"));
                 resources.extend(kinds.map(|it| it.resource.clone()));
             } else {
-                // A kind that is not served has no objects.
-                resources.extend(self.discovery.by_kind(&api_version, &kind).await?);
+                // Objects of a version that is not served can be there in another version. A kind that is not served
+                // at all has none.
+                let mut found = self.discovery.by_kind(&api_version, &kind).await?;
+                if found.is_none() {
+                    let group = group_of(&api_version);
+                    found = self.discovery.in_any_version(group, &kind).await?;
+                }
+                resources.extend(found);
             }
         }
         let (finalizer, api) = (document.finalizer(), self.api_for(document));

@@ -146,7 +146,7 @@ impl Reflector {
     /// What `end` means for the kind: a 404 is only believed if discovery says the same.
     async fn judged(&self, end: StreamEnd) -> StreamEnd {
         let gone = match &end {
-            StreamEnd::Failed(error) => error.is_not_found(),
+            StreamEnd::Failed(error) => error.code() == Some(404),
             // The kind may have gone and come back as something else.
             StreamEnd::Expired => !self.watched.resource.group.is_empty(),
             _ => false,
@@ -341,7 +341,7 @@ fn words(end: &StreamEnd) -> Option<String> {
             format!("the list is of version {this}, but version {that} has been seen")
         }
         StreamEnd::Absent => {
-            "the cluster does not serve it; it counts as empty until it does".to_owned()
+            "the cluster does not serve it; reads of it fail until it does".to_owned()
         }
         StreamEnd::Failed(error) => {
             let hint = error.refusal().map_or("", RefusedBy::hint);

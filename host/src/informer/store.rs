@@ -319,10 +319,14 @@ impl Store {
     }
 
     /// The kind is served no more: everything is gone.
+    ///
+    /// Nobody has deleted the objects: with a version of the kind that is served again, they come back as they were.
     pub(super) fn clear(&mut self) -> Vec<Shown> {
         (self.listing, self.level) = (None, 0);
         let keys: Vec<Key> = self.objects.keys().cloned().collect();
-        keys.iter().map(|key| self.take_out(key, 0)).collect()
+        let cleared = keys.iter().map(|key| self.take_out(key, 0)).collect();
+        self.gone = Tombstones::default();
+        cleared
     }
 
     /// A watch shows everything in order, a list does not.

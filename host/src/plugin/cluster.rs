@@ -330,7 +330,7 @@ impl Call {
         self.wake_at = Some(self.wake_at.map_or(time, |held| held.min(time)));
     }
 
-    /// Finds the resource of a kind. One that is not served is `not-found`, but only to a plugin
+    /// Finds the resource of a kind. One that is not served is an error of its own, but only to a plugin
     /// that holds a grant in its group.
     async fn resource(&mut self, api_version: &str, kind: &str) -> Result<Resource, Error> {
         check::kind(api_version, kind)?;
@@ -355,10 +355,13 @@ impl Call {
                 Ok(resource)
             }
             Ok(None) => {
-                self.remark(&format!(
-                    "the cluster does not serve {kind} of {api_version}"
-                ));
-                Err(Error::NotFound)
+                let missing = format!("{kind} of {api_version}");
+                self.remark(&format!("the cluster does not serve {missing}"));
+                // When it is served, what asked for it runs again.
+                let view = self.cluster.view.clone();
+                let missed = view.misses_kind(&self.primary.key, api_version, kind);
+                missed.map_err(|exceeded| self.exceeded(exceeded))?;
+                Err(Error::not_served(&missing))
             }
             Err(error) => Err(self.failed("look up a kind", &error)),
         }
@@ -404,7 +407,7 @@ impl Call {
             return Ok(());
         }
         let remedy = if self.cluster.grants.protect(access) {
-            "that is the namespace of the host, where no plugin reaches it"
+            "that is the namespace of the host, where no plugin reaches it; use another namespace, or see --protect-namespace"
         } else {
             "add it to grants"
         };

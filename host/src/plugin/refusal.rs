@@ -2,6 +2,9 @@
 
 use super::bindings::cluster::{Error, Refusal};
 
+/// The reason of an error about a kind that is not served.
+const NO_KIND_MATCH: &str = "NoKindMatch";
+
 impl Error {
     /// A grant is missing.
     pub(super) fn denied(message: impl Into<String>) -> Self {
@@ -21,6 +24,22 @@ impl Error {
     /// Anything else.
     pub(super) fn other(message: impl Into<String>) -> Self {
         Self::Other(by_host(message))
+    }
+
+    /// The cluster does not serve `kind`, or not now: nobody knows whether the object is there. The reason is the name of
+    /// the error in controller-runtime.
+    pub(super) fn not_served(kind: &str) -> Self {
+        Self::Other(Refusal {
+            code: 404,
+            reason: NO_KIND_MATCH.into(),
+            message: format!("the cluster does not serve {kind}"),
+            causes: Vec::new(),
+        })
+    }
+
+    /// Whether the cluster does not serve the kind.
+    pub(super) fn is_not_served(&self) -> bool {
+        matches!(self, Self::Other(refusal) if refusal.reason == NO_KIND_MATCH)
     }
 
     /// Its word in the contract.

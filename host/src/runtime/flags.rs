@@ -74,7 +74,7 @@ pub struct RunFlags {
     /// Address that serves the status of this host, which `windlass why` asks; 0 to turn it off [default: 127.0.0.1:8082, or any free port if that is taken]
     #[arg(long, env = "WINDLASS_ADMIN_BIND_ADDRESS", value_name = "ADDRESS")]
     pub admin_bind_address: Option<BindAddress>,
-    /// Namespace whose ConfigMaps, Secrets and pods no plugin reaches, whatever its grants say; an empty name for none [default: the pod's, then --namespace]
+    /// Namespace whose ConfigMaps, Secrets and pods no plugin reaches, whatever its grants say; an empty name for none [default: the pod's; outside of a cluster that of --namespace, if the host runs Plugin objects]
     #[arg(long, env = "WINDLASS_PROTECT_NAMESPACE", value_name = "NAME")]
     pub protect_namespace: Option<String>,
     /// Which cluster
@@ -95,11 +95,16 @@ pub struct RunFlags {
 }
 
 impl RunFlags {
-    /// The namespace of the host's own things: that of `--protect-namespace`, of the pod whose file is `pod`, or of
-    /// `--namespace`. An empty name protects none.
+    /// The namespace of the host's own things: that of `--protect-namespace`, or of the pod whose file is `pod`. An empty
+    /// name protects none. Outside of a cluster there is none, unless others install plugins: then `--namespace` names it.
     pub fn protected_namespace(&self, pod: &Path) -> Option<String> {
         let of_pod = || fs::read_to_string(pod).ok();
-        let of_flag = || self.cluster.namespace.clone();
+        let of_flag = || {
+            self.cluster
+                .namespace
+                .clone()
+                .filter(|_| self.plugin_objects)
+        };
         let name = self.protect_namespace.clone();
         let name = name.or_else(of_pod).or_else(of_flag)?;
         let name = name.trim();
@@ -126,9 +131,14 @@ mod tests {
         fs::write(&pod, "windlass-system\n").unwrap();
         let outside = folder.path().join("absent");
         // (flags, of a pod, outside of a cluster)
-        let rows: [(&[&str], _, _); 4] = [
+        let rows: [(&[&str], _, _); 5] = [
             (&[], Some("windlass-system"), None),
-            (&["-n", "leases"], Some("windlass-system"), Some("leases")),
+            (&["-n", "leases"], Some("windlass-system"), None),
+            (
+                &["-n", "leases", "--plugin-objects"],
+                Some("windlass-system"),
+                Some("leases"),
+            ),
             (
                 &["-n", "leases", "--protect-namespace=home"],
                 Some("home"),

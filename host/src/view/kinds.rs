@@ -3,7 +3,7 @@
 //! - Nobody says that a kind comes or goes: somebody looks from time to time, from the first such question on.
 //! - As for other reads, what the last run was told that ended well counts until another one has ended well.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use parking_lot::Mutex;
 
@@ -14,6 +14,12 @@ use crate::seams::watch;
 
 /// What it takes to remember a question, in bytes, beside the key.
 const REMEMBERED: usize = 160;
+
+/// How many kinds a key can miss: of more, some wake it, and it asks for the others then.
+const MISSING: usize = 8;
+
+/// A version, and a kind or plural, that is not served.
+pub type MissingKind = (Box<str>, Box<str>);
 
 /// A digest of the kinds that are served.
 pub type KindsDigest = [u8; 32];
@@ -33,6 +39,8 @@ struct Told {
 struct KindRead {
     /// None before it is told.
     digest: Option<KindsDigest>,
+    /// What it missed, by version and by kind or plural.
+    missing: Vec<MissingKind>,
     /// Whether its latest run has asked.
     is_latest: bool,
 }
@@ -69,11 +77,30 @@ impl KindReads {
 
 impl Told {
     fn remove(&mut self, by: &Key) {
-        if self.keys.remove(by).is_some() {
-            let left = self.charge.bytes().saturating_sub(bytes(by));
+        if let Some(read) = self.keys.remove(by) {
+            let missing: usize = read.missing.iter().map(missing_bytes).sum();
+            let left = self.charge.bytes().saturating_sub(bytes(by) + missing);
             self.charge.set(left);
         }
     }
+
+    /// The question of the latest run of `by`.
+    fn latest(&mut self, by: &Key) -> Result<&mut KindRead, Exceeded> {
+        if !self.keys.contains_key(by) {
+            self.charge.grow(bytes(by))?;
+        }
+        let read = self.keys.entry(by.clone()).or_insert(KindRead {
+            digest: None,
+            missing: Vec::new(),
+            is_latest: true,
+        });
+        read.is_latest = true;
+        Ok(read)
+    }
+}
+
+fn missing_bytes((version, name): &MissingKind) -> usize {
+    64 + version.len() + name.len()
 }
 
 fn bytes(key: &Key) -> usize {
@@ -91,19 +118,31 @@ impl View {
     /// # Errors
     /// The plugin's account has no room for it.
     pub fn reads_kinds(&self, by: &Key) -> Result<(), Exceeded> {
+        self.kinds.told.lock().latest(by)?;
+        self.want_kinds();
+        Ok(())
+    }
+
+    /// The run of `by` needs a kind that is not served, by its name or plural: it runs again when the kind is served.
+    ///
+    /// # Errors
+    /// The plugin's account has no room for it.
+    pub fn misses_kind(&self, by: &Key, api_version: &str, name: &str) -> Result<(), Exceeded> {
+        let missing = (Box::from(api_version), Box::from(name));
         let mut told = self.kinds.told.lock();
-        if !told.keys.contains_key(by) {
-            told.charge.grow(bytes(by))?;
+        let known = &told.latest(by)?.missing;
+        if !known.contains(&missing) && known.len() < MISSING {
+            told.charge.grow(missing_bytes(&missing))?;
+            told.latest(by)?.missing.push(missing);
         }
-        let read = told.keys.entry(by.clone()).or_insert(KindRead {
-            digest: None,
-            is_latest: true,
-        });
-        read.is_latest = true;
         drop(told);
+        self.want_kinds();
+        Ok(())
+    }
+
+    fn want_kinds(&self) {
         let wanted = &self.kinds.wanted;
         wanted.send_if_modified(|wanted| !std::mem::replace(wanted, true));
-        Ok(())
     }
 
     /// The run of `by` was told what this is the digest of.
@@ -113,15 +152,50 @@ impl View {
         }
     }
 
-    /// This is the digest of what is served now: who was told something else runs again.
+    /// Whether a key was told what is served.
+    pub(crate) fn has_told_kinds(&self) -> bool {
+        let told = self.kinds.told.lock();
+        told.keys.values().any(|read| read.digest.is_some())
+    }
+
+    /// The kinds that keys missed, by version and by kind or plural.
+    pub fn missing_kinds(&self) -> BTreeSet<MissingKind> {
+        let told = self.kinds.told.lock();
+        let missing = told.keys.values().flat_map(|read| &read.missing);
+        missing.cloned().collect()
+    }
+
+    /// This is the digest of what is served now: a key that was told something else runs again.
     pub fn kinds_are(&self, digest: KindsDigest) {
-        let mut told = self.kinds.told.lock();
-        let others = told.keys.iter_mut().filter_map(|(key, read)| {
+        self.wake_readers(|read, _| {
             // Once for each change, however long the key waits.
-            let before = read.digest.replace(digest)?;
-            (before != digest).then(|| key.clone())
+            read.digest.is_some() && read.digest.replace(digest) != Some(digest)
         });
-        let mut keys: Vec<Key> = others.collect();
+    }
+
+    /// These kinds are served now: a key that missed one runs again.
+    pub fn kinds_are_back(&self, kinds: &BTreeSet<MissingKind>) {
+        self.wake_readers(|read, freed| {
+            let before = read.missing.len();
+            read.missing.retain(|missing| {
+                let back = kinds.contains(missing);
+                *freed += if back { missing_bytes(missing) } else { 0 };
+                !back
+            });
+            read.missing.len() < before
+        });
+    }
+
+    /// Runs the keys again of which `concerns` says so. It counts the bytes that it frees.
+    fn wake_readers(&self, mut concerns: impl FnMut(&mut KindRead, &mut usize) -> bool) {
+        let mut told = self.kinds.told.lock();
+        let mut freed = 0;
+        let concerned = told.keys.iter_mut();
+        let concerned =
+            concerned.filter_map(|(key, read)| concerns(read, &mut freed).then(|| key.clone()));
+        let mut keys: Vec<Key> = concerned.collect();
+        let left = told.charge.bytes().saturating_sub(freed);
+        told.charge.set(left);
         drop(told);
         keys.sort();
         for key in keys {

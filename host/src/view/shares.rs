@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{View, WakeReason};
 use crate::api::Resource;
 use crate::grants::Scope;
-use crate::informer::Subscription;
+use crate::informer::{InformerPhase, Subscription};
 use crate::object::Key;
 
 /// Where the plugin watches a resource, and its share in each informer that does.
@@ -127,7 +127,21 @@ impl View {
         self.with_finalizer.read().clone()
     }
 
-    /// Whether the informers answer for all of `namespace`, or everywhere.
+    /// Whether the store answers for `namespace`, or everywhere: what it does not have is not there. Of a kind that is not
+    /// served now, it knows nothing.
+    pub(super) fn answers_for(&self, resource: &Resource, namespace: Option<&str>) -> bool {
+        self.covers(resource, namespace) && self.is_served(resource)
+    }
+
+    /// Whether no informer of `resource` has found that the kind is not served.
+    pub fn is_served(&self, resource: &Resource) -> bool {
+        let informers = self.informers(resource);
+        informers
+            .iter()
+            .all(|informer| informer.phase() != InformerPhase::Absent)
+    }
+
+    /// Whether the informers look into all of `namespace`, or everywhere.
     pub(super) fn covers(&self, resource: &Resource, namespace: Option<&str>) -> bool {
         let watched = self.watched.read();
         match (

@@ -34,7 +34,9 @@ impl Served {
         Arc::clone(&registry)
     }
 
-    /// Serves something else from now on. Watches of what is not served any more end.
+    /// Serves something else from now on. Watches of a kind end when the kind is not served any more, and when its
+    /// definition changes: the real server makes a new storage for each generation, and closes the watches of the old one
+    /// (`tearDown` in apiextensions-apiserver's customresource_handler.go).
     pub fn serve(&self, registry: Registry) {
         let registry = Arc::new(registry);
         let before = {
@@ -46,6 +48,9 @@ impl Served {
         }
         for place in registry.places_not_in(&before) {
             self.store.begin(&place);
+        }
+        for place in registry.places_changed_since(&before) {
+            self.store.end_watches(&place);
         }
         // Readers that wait for a kind look again.
         self.store.ring();

@@ -161,8 +161,12 @@ impl Table {
     }
 
     pub(super) fn close(&mut self) {
-        self.bell = Bell::default();
+        self.end_readers();
         self.closed = true;
+    }
+
+    pub(super) fn end_readers(&mut self) {
+        self.bell = Bell::default();
     }
 
     pub(super) fn past(&self) -> &Past {

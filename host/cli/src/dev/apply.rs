@@ -94,7 +94,7 @@ impl Applier<'_> {
             match (answer, namespace) {
                 (Ok(_), _) => break,
                 (Err(error), Some(namespace))
-                    if self.is_own && error.is_not_found() && !is_made =>
+                    if self.is_own && error.code() == Some(404) && !is_made =>
                 {
                     self.make_namespace(namespace).await?;
                     is_made = true;

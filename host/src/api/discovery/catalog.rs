@@ -90,7 +90,7 @@ impl Discovery {
                 match self.api.send(Request::get(api_path(&api_version))).await {
                     Ok(list) => decode(list)?,
                     // It went meanwhile.
-                    Err(error) if error.is_not_found() => continue,
+                    Err(error) if error.code() == Some(404) => continue,
                     Err(error) => return Err(error),
                 };
             let resources = list.resources.into_iter();

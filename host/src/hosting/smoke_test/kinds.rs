@@ -128,7 +128,7 @@ async fn live_primaries(
         let page = match api.text(Request::get(format!("{path}?{query}"))).await {
             Ok(page) => page,
             // Who may not read its primaries now will be told so when it watches them.
-            Err(error) if error.is_forbidden() || error.is_not_found() => continue,
+            Err(error) if error.is_forbidden() || error.code() == Some(404) => continue,
             Err(error) => return Err(error),
         };
         let page = Page::of(page.get())

@@ -144,3 +144,32 @@ async fn a_barrier_passes_an_absent_kind_and_waits_for_one_that_has_come() {
     world.within(things.barrier()).await;
     assert_eq!(things.phase(), InformerPhase::Absent);
 }
+
+#[tokio::test(start_paused = true)]
+async fn objects_of_a_version_that_is_not_served_for_a_while_come_back_as_they_were() {
+    let world = World::new();
+    world.define("Namespaced", &["v1", "v2"]).await;
+    world.thing("a").await;
+    world.thing("b").await;
+    let (things, handler) = world.subscribe(things());
+    world.within(things.synced()).await;
+    assert_eq!(handler.told(), "+a +b");
+    handler.may_return.store(true, Ordering::Relaxed);
+    let path = format!("{CRDS}/things.x.dev");
+    let versions = |served: bool| {
+        let mut versions = definition("Namespaced", &["v2", "v1"])["spec"]["versions"].take();
+        versions[1]["served"] = json!(served);
+        json!({ "spec": { "versions": versions } })
+    };
+    for told in ["-a~ -b~", "+a +b", "-a~ -b~", "+a +b"] {
+        let serves = told.starts_with('+');
+        let (code, answer) = world.send("PATCH", &path, &versions(serves)).await;
+        assert_eq!(code, 200, "{answer}");
+        let phase = match serves {
+            true => InformerPhase::Synced,
+            false => InformerPhase::Absent,
+        };
+        world.within(things.reached(phase)).await;
+        assert_eq!(handler.told(), told);
+    }
+}

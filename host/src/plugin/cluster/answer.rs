@@ -40,6 +40,7 @@ pub(super) fn error(error: &ApiError) -> Error {
             .collect(),
     };
     match code {
+        404 if error.is_not_served() => Error::not_served("the kind"),
         404 => Error::NotFound,
         403 if names("NamespaceTerminating") => Error::Gone,
         403 if error.refusal() == Some(RefusedBy::Rights) => Error::Denied(refusal()),
@@ -56,6 +57,7 @@ pub(super) fn words(error: &ApiError, answer: &Error) -> Option<String> {
     match answer {
         Error::NotFound | Error::Conflict(_) => None,
         Error::Invalid(refusal) => Some(refusal.message.clone()),
+        Error::Other(refusal) if answer.is_not_served() => Some(refusal.message.clone()),
         Error::Denied(_) | Error::Gone | Error::Unavailable | Error::Other(_) => {
             Some(clean(&error.to_string(), TEXT))
         }
@@ -76,6 +78,12 @@ mod tests {
         }
     }
 
+    fn not_found() -> ApiError {
+        let body =
+            br#"{"kind":"Status","code":404,"reason":"NotFound","message":"pods \"a\" not found"}"#;
+        ApiError::from_status(404, None, body)
+    }
+
     fn forbidden() -> ApiError {
         ApiError::Status {
             code: 403,
@@ -89,7 +97,11 @@ mod tests {
     #[test]
     fn people_are_told_what_the_guest_is_not() {
         let cases = [
-            (status(404, ""), None),
+            (not_found(), None),
+            (
+                ApiError::from_status(404, None, b"404 page not found"),
+                Some("the cluster does not serve the kind"),
+            ),
             (status(409, ""), None),
             (status(422, "spec.replicas"), Some("why")),
             (status(500, ""), Some("API server answered 500: why")),
@@ -133,7 +145,15 @@ mod tests {
     #[test]
     fn the_guest_is_told_what_it_would_act_on() {
         let cases = [
-            (status(404, ""), "NotFound"),
+            (not_found(), "NotFound"),
+            (
+                ApiError::from_status(404, None, b"404 page not found"),
+                "NoKindMatch",
+            ),
+            (
+                ApiError::from_status(404, None, b"<html>nothing</html>"),
+                "NoKindMatch",
+            ),
             (status(401, ""), "Other(Refusal { code: 401"),
             (status(403, ""), "Other(Refusal { code: 403"),
             (forbidden(), "Denied"),

@@ -38,7 +38,7 @@ impl Call {
             orphans: query.orphans,
         };
         let resource = match self.resource(&query.api_version, &query.kind).await {
-            Err(Error::NotFound) => {
+            Err(error) if error.is_not_served() => {
                 self.track_children(&query, &wanted)?;
                 // The kind may be served since it was asked for.
                 self.resource_if_served(&query.api_version, &query.kind)?

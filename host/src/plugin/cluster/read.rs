@@ -39,7 +39,7 @@ impl Call {
         let tracked = subresource.is_none() && consistency == Consistency::Stored;
         let asked = target;
         let target = match self.target(&asked).await {
-            Err(Error::NotFound) if tracked => {
+            Err(error) if tracked && error.is_not_served() => {
                 self.track_one(&asked)?;
                 // The kind may be served since it was asked for.
                 self.target_if_served(&asked).await?
@@ -104,7 +104,7 @@ impl Call {
     pub(crate) async fn unchanged_for(&mut self, target: ObjectRef) -> Result<u32, Error> {
         let asked = target;
         let target = match self.target(&asked).await {
-            Err(Error::NotFound) => {
+            Err(error) if error.is_not_served() => {
                 self.track_one(&asked)?;
                 // The kind may be served since it was asked for.
                 self.target_if_served(&asked).await?
@@ -120,6 +120,10 @@ impl Call {
         match unchanged {
             Some(unchanged) => Ok(u32::try_from(unchanged.as_millis()).unwrap_or(u32::MAX)),
             None if view.holds(resource, key) => Err(Error::NotFound),
+            None if !view.is_served(resource) => {
+                let kind = format!("{} of {}", resource.kind, resource.api_version());
+                Err(Error::not_served(&kind))
+            }
             None => Err(Error::other(format!(
                 "the host does not watch {resource} {key}: it is not among the needs with `watch`, or the selectors leave it out"
             ))),
@@ -144,7 +148,7 @@ impl Call {
             LabelSelector::parse(&selector).map_err(|error| Error::invalid(error.to_string()))?;
         let tracked = query.consistency == Consistency::Stored;
         let resource = match self.resource(&query.api_version, &query.kind).await {
-            Err(Error::NotFound) if tracked => {
+            Err(error) if tracked && error.is_not_served() => {
                 self.track_list(query, &selector)?;
                 // The kind may be served since it was asked for.
                 self.resource_if_served(&query.api_version, &query.kind)?
@@ -331,7 +335,7 @@ impl Call {
         kind: &str,
     ) -> Result<Resource, Error> {
         let found = self.cluster.discovery.remembered(api_version, kind);
-        found.ok_or(Error::NotFound)
+        found.ok_or_else(|| Error::not_served(&format!("{kind} of {api_version}")))
     }
 
     async fn target_if_served(&mut self, asked: &ObjectRef) -> Result<Target, Error> {

@@ -75,9 +75,17 @@ impl Call {
     /// Sends a request when the plugin may: every request of a guest but a look-up goes through here.
     pub(super) async fn request(&mut self, request: Request) -> Result<Box<RawValue>, ApiError> {
         let is_of_primary = self.is_of_primary(&request.uri);
+        let kind = kind_of(&request.uri);
         let answer = self.answer_to(request).await;
+        if answer.as_ref().is_err_and(ApiError::is_not_served)
+            && let Some((api_version, plural)) = kind
+        {
+            self.cluster.discovery.doubt(&api_version);
+            // Without room to remember that, the key waits for its next try.
+            let _ = (self.cluster.view).misses_kind(&self.primary.key, &api_version, &plural);
+        }
         // It is absent, or another object has its name.
-        let is_missing = |error: &ApiError| matches!(error.code(), Some(404 | 409));
+        let is_missing = |error: &ApiError| error.is_not_found() || error.code() == Some(409);
         if is_of_primary && answer.as_ref().is_err_and(is_missing) {
             self.state.lock().misses_primary = true;
         }
@@ -195,9 +203,51 @@ impl Call {
     }
 }
 
+/// The version and the plural of a kind, from a path of its objects.
+fn kind_of(uri: &str) -> Option<(String, String)> {
+    let path = uri.split(['?', '#']).next()?;
+    let mut parts = path.strip_prefix('/')?.split('/');
+    let api_version = match parts.next()? {
+        "api" => parts.next()?.to_owned(),
+        "apis" => format!("{}/{}", parts.next()?, parts.next()?),
+        _ => return None,
+    };
+    let rest: Vec<&str> = parts.collect();
+    let plural = match rest[..] {
+        ["namespaces", _, plural, ..] | [plural, ..] => plural,
+        [] => return None,
+    };
+    Some((api_version, plural.to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_names_the_kind_of_its_objects() {
+        let rows = [
+            ("/api/v1/namespaces/a/pods/b?x=/c", Some(("v1", "pods"))),
+            ("/api/v1/namespaces/a", Some(("v1", "namespaces"))),
+            (
+                "/apis/x.dev/v1/namespaces/a/things",
+                Some(("x.dev/v1", "things")),
+            ),
+            (
+                "/apis/x.dev/v1/things?limit=1",
+                Some(("x.dev/v1", "things")),
+            ),
+            ("/apis/x.dev/v1", None),
+            ("/version", None),
+        ];
+        for (uri, want) in rows {
+            let kind = kind_of(uri);
+            let kind = kind
+                .as_ref()
+                .map(|(version, plural)| (&**version, &**plural));
+            assert_eq!(kind, want, "{uri}");
+        }
+    }
 
     #[test]
     fn look_ups_do_not_count_as_long_as_they_are_not_too_many() {

@@ -107,7 +107,7 @@ async fn no_grant_reaches_a_config_map_in_the_namespace_of_the_host() {
         .await
         .unwrap();
     failed_pass(&host, &cluster, "stranger", "terminal").await;
-    let sentence = "plugin stranger may not create configmaps in namespace kube-system: that is the namespace of the host, where no plugin reaches it";
+    let sentence = "plugin stranger may not create configmaps in namespace kube-system: that is the namespace of the host, where no plugin reaches it; use another namespace, or see --protect-namespace";
     let said = host.count(|line| line.message == sentence);
     assert_eq!(said, 1, "{:#?}", host.log());
 }

@@ -44,7 +44,7 @@ impl Call {
     }
 
     /// The kinds and places that are looked through. `None` if one is not yet seen: then the key runs again
-    /// once it is.
+    /// once it is. It also runs again when a kind is served that is not served now: its objects may be in the set.
     async fn prunable(
         &mut self,
         members: &BTreeSet<ObjectName>,
@@ -52,7 +52,7 @@ impl Call {
         let view = self.cluster.view.clone();
         // Before anything is looked at: what is seen from now on runs the key.
         view.run_when_watched(&self.primary.key);
-        let (mut kinds, mut overlooked) = (Vec::new(), false);
+        let (mut kinds, mut overlooked, mut unserved) = (Vec::new(), false, false);
         let mut named: BTreeSet<_> = members
             .iter()
             .map(|(group, plural, _)| (group, plural))
@@ -67,12 +67,20 @@ impl Call {
                     drop(waits);
                     match found {
                         Ok(Some(resource)) => resource,
-                        // Nobody serves it, so there is none.
-                        Ok(None) => continue,
+                        Ok(None) => {
+                            unserved = true;
+                            continue;
+                        }
                         Err(error) => return Err(self.failed("look up a kind", &error)),
                     }
                 }
             };
+            if !view.is_served(&resource) {
+                let missed =
+                    view.misses_kind(&self.primary.key, &resource.api_version(), &resource.kind);
+                missed.map_err(|exceeded| self.exceeded(exceeded))?;
+                continue;
+            }
             for place in self.places(&resource) {
                 overlooked |= !view.holds_all(&resource, place.as_deref());
                 kinds.push((resource.clone(), place));
@@ -81,7 +89,9 @@ impl Call {
         if bug!(ListsAreNotWaitedFor, overlooked, false) {
             return Ok(None);
         }
-        view.forget_waiting(&self.primary.key);
+        if !unserved {
+            view.forget_waiting(&self.primary.key);
+        }
         for (group, plural) in named {
             self.say_kept(&format!("{plural} of group {group:?}"), "watch");
         }

@@ -1,9 +1,10 @@
 //! `kinds` on the embedded server.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::*;
-use crate::plugin::bindings::cluster::Served;
+use crate::plugin::bindings::cluster::{ListQuery, Served};
 use crate::plugin::served;
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -130,4 +131,67 @@ async fn it_is_asked_again_when_what_is_remembered_is_too_old() {
     tokio::time::advance(Duration::from_secs(16)).await;
     let answer = call.kinds().await;
     assert!(matches!(answer, Err(Error::Other(_))), "{answer:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_served_is_not_absent_and_runs_again_when_it_is() {
+    let world = World::new().await;
+    let greeting = || reference("examples.windlass.dev/v1", "Greeting", "bob");
+    let view = world.cluster.view.clone();
+    let mut call = world.call().await;
+    let key = call.primary().key.clone();
+    // The kind is remembered.
+    call.get(greeting(), None, Consistency::Latest).await.ok();
+    let mut definition: Value = serde_saphyr::from_str(CRD).unwrap();
+    let versions = definition["spec"]["versions"].as_array_mut().unwrap();
+    let mut other = versions[0].clone();
+    other["name"] = json!("v2");
+    versions[0]["served"] = json!(false);
+    versions[0]["storage"] = json!(false);
+    versions.push(other);
+    let body = json!({ "spec": { "versions": versions } });
+    let crd = format!("{CRDS}/greetings.examples.windlass.dev");
+    world.somebody("PATCH", &crd, &body).await;
+    let list = ListQuery {
+        api_version: "examples.windlass.dev/v1".into(),
+        kind: "Greeting".into(),
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+        limit: None,
+        consistency: Consistency::Latest,
+    };
+    let patch = || json!({ "metadata": { "labels": { "a": "b" } } }).to_string();
+    let answers = [
+        call.get(greeting(), None, Consistency::Latest)
+            .await
+            .map(drop),
+        call.get(greeting(), None, Consistency::Stored)
+            .await
+            .map(drop),
+        call.unchanged_for(greeting()).await.map(drop),
+        call.list(list).await.map(drop),
+        call.patch(greeting(), None, PatchType::Merge, patch())
+            .await
+            .map(drop),
+    ];
+    for (number, answer) in answers.into_iter().enumerate() {
+        let Err(Error::Other(refusal)) = &answer else {
+            panic!("{number}: {answer:?}");
+        };
+        assert_eq!((refusal.code, &*refusal.reason), (404, "NoKindMatch"));
+        assert!(refusal.message.starts_with("the cluster does not serve "));
+    }
+    // The plugin ignores the errors, and the pass ends well.
+    view.settles(&key);
+    world.woken.lock().clear();
+    let missing = view.missing_kinds();
+    let names: Vec<&str> = missing.iter().map(|(_, name)| &**name).collect();
+    assert_eq!(names, ["Greeting", "greetings"]);
+    view.kinds_are_back(&BTreeSet::new());
+    assert_eq!(*world.woken.lock(), []);
+    view.kinds_are_back(&missing);
+    assert_eq!(*world.woken.lock(), std::slice::from_ref(&key));
+    view.kinds_are_back(&missing);
+    assert_eq!(world.woken.lock().len(), 1, "once");
 }
