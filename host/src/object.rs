@@ -1,6 +1,7 @@
 //! One object as the store keeps it: JSON text beside the metadata that the host reads.
 
 mod apply_scope;
+mod dropped;
 mod fields;
 mod handover;
 mod json;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use apply_scope::ApplyScope;
+pub(crate) use dropped::without_dropped;
 pub use fields::{BadPath, Fields};
 pub(crate) use handover::{handed_over, is_written_by};
 use json::Json;

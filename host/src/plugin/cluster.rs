@@ -422,7 +422,19 @@ impl Call {
             is_stored: stored,
         };
         let name = (target.resource.clone(), target.key.clone());
-        self.state.lock().seen.insert(name, seen);
+        let is_copied = stored || self.cluster.view.holds(&target.resource, &target.key);
+        let mut state = self.state.lock();
+        if !is_copied {
+            state.keep_answer(name.clone(), Some(object));
+        }
+        state.seen.insert(name, seen);
+    }
+
+    /// The object as the API server answered with it last in this call, if the store has no copy: `Some(None)` if there was
+    /// none.
+    fn answered(&self, target: &Target) -> Option<Option<Object>> {
+        let name = (target.resource.clone(), target.key.clone());
+        self.state.lock().answered.get(&name).cloned()
     }
 
     fn seen_version(&self, target: &Target) -> Option<SeenVersion> {

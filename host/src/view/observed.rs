@@ -17,8 +17,8 @@ const OWN: &str = "windlass.dev/";
 
 /// A write that is not sent.
 pub enum UnsentWrite<'a> {
-    /// An apply of these fields.
-    Apply(&'a Value),
+    /// An apply of these fields to what it leaves of the object; none if it takes nothing away.
+    Apply(&'a Value, Option<&'a Value>),
     /// A creation of this object.
     Create(&'a Value),
     /// A change that makes this of the object.
@@ -85,12 +85,12 @@ fn outcome(
             (WriteOutcome::Changed(Vec::new()), Vec::new())
         }
         (UnsentWrite::Delete, _) => (WriteOutcome::Deleted, Vec::new()),
-        (UnsentWrite::Create(object), _) | (UnsentWrite::Apply(object), None) => made(object),
+        (UnsentWrite::Create(object), _) | (UnsentWrite::Apply(object, _), None) => made(object),
         (UnsentWrite::Change(after), live) => {
             let before = live.map_or(Value::Null, Object::value);
             (changed(&before, after), Vec::new())
         }
-        (UnsentWrite::Apply(intent), Some(live)) => {
+        (UnsentWrite::Apply(intent, left), Some(live)) => {
             let (before, intent) = (live.value(), without_own(intent));
             let unread = fields.map(|fields| {
                 let read = fields.cut(&intent);
@@ -98,7 +98,7 @@ fn outcome(
                 unread.iter_mut().for_each(|field| field.before = None);
                 unread
             });
-            let after = laid_over(&before, &intent);
+            let after = laid_over(left.unwrap_or(&before), &intent);
             (changed(&before, &after), unread.unwrap_or_default())
         }
     }
@@ -262,7 +262,7 @@ mod tests {
             let outcome = outcome(
                 Some(&object(live)),
                 None,
-                &UnsentWrite::Apply(&intent),
+                &UnsentWrite::Apply(&intent, None),
                 None,
             );
             assert_eq!(told(&outcome), want, "{intent}");
@@ -278,7 +278,7 @@ mod tests {
         let outcome = outcome(
             Some(&live),
             Some(&fields),
-            &UnsentWrite::Apply(&intent),
+            &UnsentWrite::Apply(&intent, None),
             None,
         );
         assert_eq!(told(&outcome), [".data.a \"1\" \"2\"", ".data.b - \"2\""]);
@@ -300,7 +300,7 @@ mod tests {
         );
         let rows: [Row<'_>; 7] = [
             (
-                UnsentWrite::Apply(&intent),
+                UnsentWrite::Apply(&intent, None),
                 None,
                 "Created",
                 &[".data.a - \"2\""],
@@ -335,7 +335,7 @@ mod tests {
         live["kind"] = "Secret".into();
         let live = Object::new(&live).unwrap();
         let intent = json!({"kind": "Secret", "data": {"a": "Mg=="}});
-        let outcome = outcome(Some(&live), None, &UnsentWrite::Apply(&intent), None);
+        let outcome = outcome(Some(&live), None, &UnsentWrite::Apply(&intent, None), None);
         assert_eq!(told(&outcome), [".data.a … …"]);
     }
 }

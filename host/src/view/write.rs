@@ -26,6 +26,8 @@ pub struct Write {
     apply_scope: ApplyScope,
     /// The object as it was, if the store knew that.
     before: Before,
+    /// The object as the author was last shown it, if the store does not know it: `Some(None)` if there was none.
+    shown: Option<Option<Object>>,
     id: Option<u64>,
     is_delete: bool,
     /// Whether it has been told how it ended.
@@ -96,6 +98,7 @@ impl Write {
             by,
             apply_scope,
             before,
+            shown: None,
             id,
             is_delete: false,
             is_told: false,
@@ -106,6 +109,13 @@ impl Write {
     #[must_use]
     pub fn creates(mut self) -> Self {
         self.before = Before::Absent;
+        self
+    }
+
+    /// If the store does not know the object, people are shown what has changed since it was `shown` to the author.
+    #[must_use]
+    pub fn shown_against(mut self, shown: Option<Option<Object>>) -> Self {
+        self.shown = shown.filter(|_| matches!(self.before, Before::Unknown));
         self
     }
 
@@ -146,11 +156,25 @@ impl Write {
                     may_be_none: false,
                 }
             }
-            Before::Unknown => EndedWith {
-                end: WriteOutcome::Unseen,
-                rest: Effect::default(),
-                may_be_none: !sent.names_version(),
-            },
+            Before::Unknown => {
+                let may_be_none = !sent.names_version();
+                let (end, rest) = match &self.shown {
+                    Some(None) => {
+                        let mut effect = of_creation(object, sent, hide);
+                        (WriteOutcome::Created(take(&mut effect.applied)), effect)
+                    }
+                    Some(Some(shown)) if shown.metadata.uid == object.metadata.uid => {
+                        let mut effect = of_change(shown, object, None, sent, hide);
+                        (WriteOutcome::Changed(take(&mut effect.applied)), effect)
+                    }
+                    Some(Some(_)) | None => (WriteOutcome::Unseen, Effect::default()),
+                };
+                EndedWith {
+                    end,
+                    rest,
+                    may_be_none,
+                }
+            }
             Before::There(before) => {
                 let fields = self.view.fields_of(&self.object.0);
                 let mut effect = of_change(before, object, fields, sent, hide);

@@ -74,7 +74,15 @@ impl Call {
         let intent = Value::Object(intent);
         let live = self.there(target).await?;
         self.note(verb, target, Some(&intent))?;
-        self.tell(target, live.as_ref(), &UnsentWrite::Apply(&intent));
+        let left = match &live {
+            Some(live) => {
+                self.left_by_apply(target, live, &intent, apply_scope)
+                    .await?
+            }
+            None => None,
+        };
+        let write = UnsentWrite::Apply(&intent, left.as_ref());
+        self.tell(target, live.as_ref(), &write);
         let mut object = match live {
             Some(object) => tree(&object)?,
             None => Value::Object(Map::new()),
@@ -281,7 +289,7 @@ impl Call {
         }
         // Who may not read an object does not know whether it is there.
         let write = match write {
-            UnsentWrite::Apply(_) | UnsentWrite::Change(_) if !self.may("get", target) => {
+            UnsentWrite::Apply(..) | UnsentWrite::Change(_) if !self.may("get", target) => {
                 &UnsentWrite::Unseen
             }
             write => write,

@@ -43,7 +43,8 @@ impl Call {
         let write = self
             .cluster
             .view
-            .write(resource, key, &self.primary.key, apply_scope);
+            .write(resource, key, &self.primary.key, apply_scope)
+            .shown_against(self.answered(&target));
         let sent = patch.sent();
         let answer = self.send_patch(&target, subresource, patch).await?;
         let object = object_of(&answer)?;

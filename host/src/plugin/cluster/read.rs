@@ -64,7 +64,15 @@ impl Call {
             return self.get_stored(&target);
         }
         let uri = uri(&target, subresource.as_deref())?;
-        let answer = self.send("read an object", Request::get(uri)).await?;
+        let answer = self.send("read an object", Request::get(uri)).await;
+        if subresource.is_none() && matches!(answer, Err(Error::NotFound)) {
+            self.saw(&target, None);
+            let name = (target.resource.clone(), target.key.clone());
+            if !self.cluster.view.holds(&target.resource, &target.key) {
+                self.state.lock().keep_answer(name, None);
+            }
+        }
+        let answer = answer?;
         let _held = self.hold(2 * answer.get().len())?;
         let Some(object) = Object::parse(answer.get()) else {
             return Err(Error::other(
@@ -72,6 +80,7 @@ impl Call {
             ));
         };
         if subresource.is_none() {
+            self.saw(&target, Some(&object));
             self.meet(&target, &object, false);
             self.cluster
                 .view
@@ -83,14 +92,7 @@ impl Call {
     /// The object as the store has it, which the call has seen then.
     fn get_stored(&mut self, target: &Target) -> Result<String, Error> {
         let held = self.cluster.view.get(&target.resource, &target.key);
-        let saw = Saw::Object {
-            kind: target.resource.kind.clone(),
-            key: target.key.clone(),
-            version: held
-                .as_ref()
-                .map(|held| held.metadata.resource_version.to_string()),
-        };
-        self.cluster.view.saw(&self.primary.key, saw);
+        self.saw(target, held.as_ref());
         match held {
             Some(object) => {
                 self.meet(target, &object, true);
@@ -98,6 +100,16 @@ impl Call {
             }
             None => Err(Error::NotFound),
         }
+    }
+
+    /// Notes for people what the call has read.
+    fn saw(&self, target: &Target, object: Option<&Object>) {
+        let saw = Saw::Object {
+            kind: target.resource.kind.clone(),
+            key: target.key.clone(),
+            version: object.map(|object| object.metadata.resource_version.to_string()),
+        };
+        self.cluster.view.saw(&self.primary.key, saw);
     }
 
     /// For how many milliseconds this host has seen the object as it is.

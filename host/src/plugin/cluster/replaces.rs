@@ -1,4 +1,5 @@
-//! Takes over what an earlier operator wrote (`spec.replaces`), before the plugin's first apply to an object.
+//! Takes over what an earlier operator wrote (`spec.replaces`), before the plugin's first apply to an object. A plugin
+//! that observes is shown what the takeover would remove.
 //!
 //! - It costs a read for each object that is applied, once for each time that the controller starts.
 //! - The change is for the version that was read, and is decided again if others changed the object meanwhile.
@@ -13,9 +14,9 @@ use serde_json::{Value, json};
 use super::read::uri;
 use super::retry::Repeat;
 use super::write::{ApplyTarget, parameters};
-use super::{Call, Target};
+use super::{Call, Target, WriteMode};
 use crate::api::Request;
-use crate::object::{ApplyScope, Object, handed_over, is_written_by};
+use crate::object::{ApplyScope, Object, handed_over, is_written_by, without_dropped};
 use crate::plugin::bindings::cluster::Error;
 use crate::view::FieldOwner;
 
@@ -102,6 +103,38 @@ impl Call {
         }
         done.lock().insert(place);
         Ok(())
+    }
+
+    /// What an apply leaves of the object that is `live`: not what the plugin, or an operator that it replaces, owns alone
+    /// and does not apply. None if it takes nothing away, or if nobody is to see what the plugin would do.
+    pub(super) async fn left_by_apply(
+        &mut self,
+        target: &Target,
+        live: &Object,
+        intent: &Value,
+        scope: ApplyScope,
+    ) -> Result<Option<Value>, Error> {
+        if self.cluster.writes != WriteMode::Observed || !self.may("get", target) {
+            return Ok(None);
+        }
+        let Some(read) = self.read_managed(target).await? else {
+            return Ok(None);
+        };
+        let manager = match intent {
+            Value::Object(fields) => self.author(target, fields)?,
+            _ => return Ok(None),
+        };
+        let subresource = match scope {
+            ApplyScope::Status => "status",
+            ApplyScope::Rest | ApplyScope::Whole => "",
+        };
+        let (entries, slot) = (managed_fields(&read), (&*manager, subresource));
+        let managers = self.cluster.replaces.managers.clone();
+        let handed = handed_over(entries, &managers, slot);
+        let entries = handed.as_deref().unwrap_or(entries);
+        let live = live.value();
+        let left = without_dropped(&live, entries, slot, intent);
+        Ok((left != live).then_some(left))
     }
 
     /// Whether the primary owns what is there, and an operator made it that the plugin replaces.

@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::{Primary, remarks};
 use crate::api::Resource;
 use crate::memory::Charge;
-use crate::object::Key;
+use crate::object::{Key, Object};
 
 /// The state of a call. Clones are the same.
 #[derive(Clone)]
@@ -22,6 +22,9 @@ pub(super) struct SharedState {
     pub(super) lookups: u32,
     /// What the call has read or written, so that it meets the same object again.
     pub(super) seen: HashMap<(Resource, Key), SeenVersion>,
+    /// Objects as the API server answered with them last, of kinds of which the store has no copies: what a write changes
+    /// of them is shown. None if there was no object.
+    pub(super) answered: HashMap<(Resource, Key), Option<Object>>,
     /// What the call remembers takes so much.
     pub(super) memory: Charge,
     /// Whether it was refused memory.
@@ -44,6 +47,27 @@ pub(super) struct SeenVersion {
     pub(super) is_stored: bool,
 }
 
+/// So many answers are kept, of so many bytes each.
+const ANSWERS: usize = 16;
+const ANSWER: usize = 64 << 10;
+
+impl SharedState {
+    /// Keeps an answer of the API server, if there is room.
+    pub(super) fn keep_answer(&mut self, name: (Resource, Key), object: Option<&Object>) {
+        let size = |object: Option<&Object>| {
+            object.map_or(0, |object| object.json.size() + object.metadata.bytes())
+        };
+        let old = self.answered.remove(&name);
+        let left = self.memory.bytes();
+        let left = left.saturating_sub(size(old.as_ref().and_then(Option::as_ref)));
+        self.memory.set(left);
+        let has_room = self.answered.len() < ANSWERS && size(object) <= ANSWER;
+        if has_room && self.memory.grow(size(object)).is_ok() {
+            self.answered.insert(name, object.cloned());
+        }
+    }
+}
+
 impl CallState {
     /// Of a call about `primary` that has done nothing yet. What it remembers counts on `memory`.
     pub(super) fn of(primary: &Primary, memory: Charge) -> Self {
@@ -57,6 +81,7 @@ impl CallState {
             requests: 0,
             lookups: 0,
             seen: HashMap::from([(own, seen)]),
+            answered: HashMap::new(),
             memory,
             exceeded: false,
             slow_down: None,

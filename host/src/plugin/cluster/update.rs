@@ -98,6 +98,7 @@ impl Call {
         let (resource, key) = (&target.resource, &target.key);
         let view = self.cluster.view.clone();
         let write = view.write(resource, key, &self.primary.key, apply_scope);
+        let write = write.shown_against(self.answered(target));
         let request = Request::json(Method::PUT, uri, &body);
         // The guest compares and swaps: it decides what comes next.
         let sent = self.send_write("update a subresource", request, Repeat::Never);

@@ -226,6 +226,7 @@ impl Call {
         let view = self.cluster.view.clone();
         let (resource, key) = (&target.resource, &target.key);
         let write = view.write(resource, key, &self.primary.key, apply_scope);
+        let write = write.shown_against(self.answered(target));
         let request = |object: &Value| Request::apply(uri.clone(), object);
         let answer = if apply_scope == ApplyScope::Status {
             self.send_part(target, &mut body, request).await?

@@ -133,7 +133,7 @@ async fn a_creation_is_told_as_one_also_of_a_kind_that_is_not_watched() {
     assert!(
         matches!(
             (&writes[0].end, &writes[1].end),
-            (WriteOutcome::Created(_), WriteOutcome::Unseen)
+            (WriteOutcome::Created(_), WriteOutcome::Changed(_))
         ),
         "{writes:?}"
     );

@@ -1,5 +1,7 @@
 //! `spec.replaces` on the embedded server.
 
+use std::collections::BTreeSet;
+
 use super::set::{MAPS, names, refresh, set};
 use super::*;
 
@@ -112,4 +114,31 @@ async fn a_set_takes_the_children_of_the_earlier_operator() {
     refresh(&world).await;
     set(&world, &[]).await.unwrap();
     assert_eq!(names(&world).await, ["other"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plugin_that_observes_is_told_what_the_takeover_removes() {
+    let world = World::new().await;
+    made_by_old(&world, "m", false).await;
+    let labels = json!({ "metadata": { "labels": { "theirs": "1" } } });
+    world.somebody("PATCH", &format!("{MAPS}/m"), &labels).await;
+    let setting = Setting {
+        writes: WriteMode::Observed,
+        ..replacing()
+    };
+    let world = world.set(setting).await;
+    refresh(&world).await;
+    let before = world.server.history().records().len();
+    let map = config_map("m", &json!({ "kept": "2", "new": "3" }));
+    let mut call = world.call().await;
+    call.apply(map.to_string()).await.unwrap();
+    let key = Key::new(Some("default"), "ada");
+    let writes = world.cluster.view.ends(&key).writes;
+    let fields = writes[0].end.differences().iter();
+    let paths: BTreeSet<&str> = fields.map(|it| &*it.path).collect();
+    assert_eq!(
+        Vec::from_iter(paths),
+        [".data.dropped", ".data.kept", ".data.new"]
+    );
+    assert_eq!(world.server.history().records().len(), before);
 }
