@@ -65,7 +65,7 @@ impl TypeMeta {
     }
 
     /// Whether `R` reconciles it, and no one after it that names it.
-    fn is_for<R: Reconciler, Others: Reconcilers>(&self) -> bool {
+    pub(crate) fn is_for<R: Reconciler, Others: Reconcilers>(&self) -> bool {
         self.is(R::WATCHES) || R::WATCHES == EVERY_KIND && !Others::name(self)
     }
 
@@ -92,7 +92,7 @@ impl Reconcilers for () {
     }
 }
 
-fn nobody(kind: Option<&TypeMeta>) -> Failure {
+pub(crate) fn nobody(kind: Option<&TypeMeta>) -> Failure {
     let kind = kind.map_or(String::new(), |it| {
         format!("{} of {}", it.kind, it.api_version)
     });

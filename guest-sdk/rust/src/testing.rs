@@ -21,5 +21,7 @@ mod tests;
 
 pub use fake_cluster::FakeCluster;
 pub use fixtures::run_dir;
+#[doc(hidden)]
+pub use fixtures::run_list;
 pub use pass::{Answer, Pass, Verb, Write};
 pub use process::FakeError;

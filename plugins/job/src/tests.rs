@@ -1,9 +1,9 @@
-use windlass_sdk::testing::run_dir;
+use windlass_sdk::run_dir;
 
 use super::*;
 
 #[test]
 fn every_fixture_holds() {
-    run_dir::<Jobs>("tests").unwrap();
-    run_dir::<Orphans>("tests/pods").unwrap();
+    run_dir!(Jobs, Orphans).unwrap();
+    run_dir!("tests/pods", Jobs, Orphans).unwrap();
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::pass::{Answer, Pass, Write};
 use super::process::{Called, FakeError, Process, RecordedError, Reply};
+use crate::adapter::{And, Reconcilers, TypeMeta, nobody};
 use crate::answer::{Action, Failure, Progress};
 use crate::cluster::Cluster;
 use crate::failed::{Code, Context, Error, Refused, SetError, SetFailure, Status};
@@ -57,10 +58,10 @@ impl Told {
     }
 }
 
-/// Says `message`, and has `reconciler` answer the calls that follow, until it is done.
-pub(super) fn answered<R: Reconciler>(
+/// Says `message`, and has `make` answer the calls that follow, until it is done.
+pub(super) fn answered(
     process: &mut Process,
-    reconciler: &R,
+    make: &dyn Fn(&Call<'_>) -> Value,
     message: &Value,
 ) -> Result<(Value, Told), FakeError> {
     let mut told = Told::default();
@@ -76,23 +77,67 @@ pub(super) fn answered<R: Reconciler>(
                     told: RefCell::new(&mut told),
                     called,
                 };
-                let returned = call.make(reconciler);
+                let returned = make(&call);
                 reply = process.exchange(&json!({ "returned": returned }))?;
             }
         }
     }
 }
 
+/// The reconcilers of a plugin, which [`run_dir!`](crate::run_dir) runs: a list of [`And`].
+pub trait Tested: Reconcilers {
+    /// Whether one of them is called for objects that are being deleted.
+    const GOES: bool;
+
+    /// Calls the one for the kind of the object; what it answers.
+    fn make(kind: &TypeMeta, call: &Call<'_>) -> Value;
+}
+
+impl Tested for () {
+    const GOES: bool = false;
+
+    fn make(kind: &TypeMeta, _: &Call<'_>) -> Value {
+        failed(nobody(Some(kind)))
+    }
+}
+
+impl<R: Reconciler, Others: Tested> Tested for And<R, Others> {
+    const GOES: bool = R::RECONCILE_GOING.is_some() || Others::GOES;
+
+    fn make(kind: &TypeMeta, call: &Call<'_>) -> Value {
+        if kind.is_for::<R, Others>() {
+            call.make(&R::default())
+        } else {
+            Others::make(kind, call)
+        }
+    }
+}
+
+fn failed(failure: Failure) -> Value {
+    match failure {
+        Failure::Transient(text) => json!({ "transient": text }),
+        Failure::Terminal(text) => json!({ "terminal": text }),
+    }
+}
+
 /// One call.
-struct Call<'a> {
+pub struct Call<'a> {
     process: RefCell<&'a mut Process>,
     told: RefCell<&'a mut Told>,
     called: Called,
 }
 
 impl Call<'_> {
+    /// Calls the one of `K` for the kind of the object; what it answers.
+    pub(super) fn make_of<K: Tested>(&self) -> Value {
+        match serde_json::from_value(self.called.object.clone()) {
+            Ok(kind) => K::make(&kind, self),
+            Err(error) => failed(error.into()),
+        }
+    }
+
     /// Calls `reconciler`; what it answers.
-    fn make<R: Reconciler>(&self, reconciler: &R) -> Value {
+    pub(super) fn make<R: Reconciler>(&self, reconciler: &R) -> Value {
         let object = self.called.object.clone();
         let made = || -> Result<Value, Failure> {
             let object = serde_json::from_value(object)?;
@@ -116,10 +161,7 @@ impl Call<'_> {
                 Progress::Pending(wait) => json!({ "pending": wait.as_millis() }),
             })
         };
-        made().unwrap_or_else(|failure| match failure {
-            Failure::Transient(text) => json!({ "transient": text }),
-            Failure::Terminal(text) => json!({ "terminal": text }),
-        })
+        made().unwrap_or_else(failed)
     }
 
     fn exchange(&self, message: &Value) -> Result<Value, Vec<RecordedError>> {

@@ -2,19 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::adapter::{And, describe};
+use super::call::Tested;
+use crate::adapter::describe;
 use crate::bindings::windlass::plugin::types as wit;
-use crate::reconciler::Reconciler;
 
-/// The plugin that consists of `R`.
-pub(super) fn plugin<R: Reconciler>() -> Value {
-    let reconciles_going = R::RECONCILE_GOING.is_some();
-    json!({ "description": description::<R>(), "reconcilesGoing": reconciles_going })
+/// The plugin that consists of `K`.
+pub(super) fn plugin<K: Tested>() -> Value {
+    json!({ "description": description::<K>(), "reconcilesGoing": K::GOES })
 }
 
-/// What `R` says about itself, in the words of the contract.
-fn description<R: Reconciler>() -> Value {
-    let described = describe::<And<R, ()>>("plugin", "0.0.0");
+/// What `K` says about itself, in the words of the contract.
+fn description<K: Tested>() -> Value {
+    let described = describe::<K>("plugin", "0.0.0");
     let needs = described.needs.iter().map(rule);
     json!({
         "name": described.name,

@@ -10,6 +10,7 @@ use super::call::answered;
 use super::description::plugin;
 use super::pass::Pass;
 use super::process::{FakeError, Process};
+use crate::adapter::And;
 use crate::reconciler::Reconciler;
 
 /// A cluster in memory, which `windlass fake` plays.
@@ -121,9 +122,13 @@ impl FakeCluster {
             format!("{kind}/default/{name}")
         };
         let request = json!({ "pass": {
-            function: title, "attempt": self.attempt, "plugin": plugin::<R>(),
+            function: title, "attempt": self.attempt, "plugin": plugin::<And<R, ()>>(),
         } });
-        let (outcome, told) = must(answered(&mut self.process(), reconciler, &request));
+        let (outcome, told) = must(answered(
+            &mut self.process(),
+            &|call| call.make(reconciler),
+            &request,
+        ));
         must(told.pass(outcome))
     }
 

@@ -4,10 +4,11 @@ mod imports;
 mod pages;
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Answer, FakeCluster, Verb, run_dir};
+use super::{Answer, FakeCluster, Verb, run_dir, run_list};
 use crate::{
     Action, Cluster, Failure, Finalize, Manifest, Needs, Object, ObjectRef, Progress, Reconciler,
     manage, need,
@@ -237,4 +238,38 @@ fn fixtures_are_run_as_by_windlass_test() {
 fn a_cluster_can_be_shared_between_threads() {
     fn shared<T: Send + Sync + 'static>(_: T) {}
     shared(FakeCluster::new());
+}
+
+/// The other kind of the plugin.
+#[derive(Default)]
+struct Invoices;
+
+impl Reconciler for Invoices {
+    type Object = crate::Object<Value, Value>;
+    const WATCHES: (&'static str, &'static str) = ("x.dev/v1", "Invoice");
+
+    fn reconcile(&self, _: &Self::Object, _: &dyn Cluster) -> Result<Action, Failure> {
+        Ok(Action::RequeueAfter(Duration::from_secs(1)))
+    }
+}
+
+#[test]
+fn fixtures_of_a_plugin_with_several_kinds_are_run_by_the_list_that_is_exported() {
+    let folder = std::env::temp_dir().join(format!("windlass-sdk-list-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let given = |kind: &str| {
+        format!(
+            "{{ apiVersion: x.dev/v1, kind: {kind}, metadata: {{ name: a, namespace: default }}, spec: {{ do: nothing }} }}"
+        )
+    };
+    let (order, invoice) = (given("Order"), given("Invoice"));
+    let fixture = format!(
+        "given: {{ objects: [{order}, {invoice}] }}\nwhen: {{ reconcile: Order/default/a }}\nthen: {{ answer: awaitChange }}\n---\nwhen: {{ reconcile: Invoice/default/a }}\nthen: {{ answer: {{ requeueAfter: 1s }} }}\n"
+    );
+    fs::write(folder.join("a.yaml"), fixture).unwrap();
+    let both = run_list::<crate::export!(@list Obeys, Invoices)>(&folder);
+    let one = run_dir::<Obeys>(&folder);
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(both, Ok(1));
+    assert!(one.is_err(), "the other kind is not its own");
 }

@@ -121,3 +121,26 @@ async fn a_delete_is_told_once_also_of_a_kind_that_is_not_watched() {
     ];
     assert_eq!(ends, want);
 }
+
+/// Services are not watched here: the store has no copies.
+#[tokio::test(start_paused = true)]
+async fn what_is_not_watched_is_told_against_what_the_call_was_answered() {
+    let world = World::new().await;
+    let mut call = world.call().await;
+    for port in [80, 80, 81] {
+        let service = json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": { "name": "a", "namespace": "default" },
+            "spec": { "ports": [{ "name": "x", "port": port, "targetPort": 80, "protocol": "TCP" }] },
+        });
+        call.apply(service.to_string()).await.unwrap();
+    }
+    let writes = world.cluster.view.ends(&call.primary().key).writes;
+    // Nobody knows what the first one has changed.
+    let want = [
+        "unseen a",
+        "changed a",
+        "changed a",
+        "  .spec.ports[0].port 80 81",
+    ];
+    assert_eq!(told(&writes), want);
+}
