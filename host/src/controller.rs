@@ -15,6 +15,7 @@ mod finalizer;
 mod handle;
 mod hot;
 mod kinds;
+mod last_ends;
 mod object_state;
 mod observe;
 mod once;
@@ -404,6 +405,12 @@ impl Controller {
     /// The version that runs has failed its trial: it begins no more passes.
     pub fn fail_trial(&self) {
         self.queue.fail_trial();
+    }
+
+    /// How many primaries there are.
+    pub fn objects(&self) -> usize {
+        let objects = |kind: &WatchedKind| kind.view.primaries();
+        self.kinds.iter().map(objects).sum()
     }
 
     /// How many primaries wait for the plugin's `finalize` before they can go.

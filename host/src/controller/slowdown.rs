@@ -1,35 +1,38 @@
-//! Slows a plugin down, for all its keys, while most of its calls trap or time out.
+//! Slows a plugin down, for all its keys, while its calls trap or time out for most objects.
 //!
 //! - Each key has its own backoff. A plugin that fails for every key would still use its share of the host for nothing,
 //!   as often as objects change.
 //! - While it is slowed down it gets one call at a time: after 1 s, and after twice as long each time that call fails,
 //!   up to 5 minutes. The first call that ends well sets it free.
+//! - Objects count, and not calls: one object that is tried again and again does not slow the others down.
 //! - A failure that the plugin reports is an answer: it does not count. Neither does what the host or the API server is
 //!   to blame for, such as a call that ran past its deadline because the API server was slow.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::finalizer::Step;
+use super::last_ends::{LastEnds, ObjectHash};
 use super::reconcile::{Done, PassError};
 use crate::plugin::{CallError, is_own_time};
 
-/// So many calls are looked at.
+/// The last calls of so many objects are looked at.
 const WINDOW: usize = 20;
 
-/// With fewer calls than that nothing is said of most of them.
+/// With fewer objects than that, all must be bad, but not the only one; and so many calls must have been bad in a row.
 const LEAST: usize = 10;
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// How the last calls of a plugin ended.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Slowdown {
-    /// Whether each trapped or timed out, the oldest first.
-    calls: VecDeque<bool>,
+    /// Whether the last call of each object trapped or timed out.
+    objects: LastEnds,
+    /// How many calls in a row did.
+    in_a_row: usize,
     /// How often it was slowed down in a row.
     level: u32,
     until: Option<Instant>,
@@ -44,9 +47,9 @@ pub(super) enum Pace {
     Slow {
         /// How long.
         delay: Duration,
-        /// So many of the last calls trapped or timed out.
+        /// For so many objects, the last call trapped or timed out.
         bad: usize,
-        /// So many calls were looked at.
+        /// So many objects were looked at.
         of: usize,
         /// It was not slowed down before.
         is_new: bool,
@@ -55,13 +58,22 @@ pub(super) enum Pace {
     Free,
 }
 
-impl Slowdown {
-    /// A call has ended `now`, and did so badly or not.
-    pub(super) fn ended(&mut self, is_bad: bool, now: Instant) -> Pace {
-        if self.calls.len() == WINDOW {
-            self.calls.pop_front();
+impl Default for Slowdown {
+    fn default() -> Self {
+        Self {
+            objects: LastEnds::of(WINDOW),
+            in_a_row: 0,
+            level: 0,
+            until: None,
         }
-        self.calls.push_back(is_bad);
+    }
+}
+
+impl Slowdown {
+    /// A call about `object` has ended `now`, and did so badly or not.
+    pub(super) fn ended(&mut self, object: ObjectHash, is_bad: bool, now: Instant) -> Pace {
+        self.objects.ended(object, is_bad);
+        self.in_a_row = if is_bad { self.in_a_row + 1 } else { 0 };
         if !is_bad {
             self.until = None;
             return match std::mem::take(&mut self.level) {
@@ -69,11 +81,12 @@ impl Slowdown {
                 _ => Pace::Free,
             };
         }
-        let (bad, of) = (
-            self.calls.iter().filter(|bad| **bad).count(),
-            self.calls.len(),
-        );
-        let is_most = of >= LEAST && 2 * bad > of;
+        let (bad, of) = self.objects.count(WINDOW);
+        let is_most = match of {
+            0 | 1 => false,
+            2..LEAST => bad == of && self.in_a_row >= LEAST,
+            _ => 2 * bad > of,
+        };
         // Calls that began before it was slowed down say nothing new.
         if !is_most || self.until.is_some_and(|until| now < until) {
             return Pace::Same;
@@ -137,7 +150,15 @@ mod tests {
     /// The delays in seconds after each call, when the next one begins as soon as it may.
     fn delays(calls: &[bool]) -> Vec<u64> {
         let (mut slowdown, mut now) = (Slowdown::default(), Instant::now());
-        let mut delay = |is_bad: &bool| match slowdown.ended(*is_bad, now) {
+        let mut object = 0;
+        let mut delay = |is_bad: &bool| match slowdown.ended(
+            {
+                object += 1;
+                object
+            },
+            *is_bad,
+            now,
+        ) {
             Pace::Slow { delay, .. } => {
                 now += delay;
                 delay.as_secs()
@@ -170,17 +191,41 @@ mod tests {
         calls.extend([false, true, true, false]);
         assert_eq!(delays(&calls)[9..], [1, 2, 4, 8, 16, 0, 1, 2, 0]);
         let (mut slowdown, now) = (Slowdown::default(), Instant::now());
-        for _ in 0..10 {
-            slowdown.ended(true, now);
+        for object in 0..10 {
+            slowdown.ended(object, true, now);
         }
-        assert_eq!(slowdown.ended(false, now), Pace::Free);
-        assert_eq!(slowdown.ended(false, now), Pace::Same);
+        assert_eq!(slowdown.ended(0, false, now), Pace::Free);
+        assert_eq!(slowdown.ended(0, false, now), Pace::Same);
+    }
+
+    #[test]
+    fn one_object_that_is_tried_again_and_again_slows_nobody_down() {
+        let (mut slowdown, now) = (Slowdown::default(), Instant::now());
+        for object in 1..6 {
+            assert_eq!(slowdown.ended(object, false, now), Pace::Same);
+        }
+        for _ in 0..100 {
+            assert_eq!(slowdown.ended(0, true, now), Pace::Same);
+        }
+        let mut alone = Slowdown::default();
+        for _ in 0..100 {
+            assert_eq!(alone.ended(0, true, now), Pace::Same);
+        }
+        // With a second one that traps too, it is the plugin.
+        assert!(matches!(
+            alone.ended(1, true, now),
+            Pace::Slow { bad: 2, of: 2, .. }
+        ));
     }
 
     #[test]
     fn calls_that_began_before_it_was_slowed_down_do_not_count_twice() {
         let (mut slowdown, now) = (Slowdown::default(), Instant::now());
-        let mut ends = |after: Duration| slowdown.ended(true, now + after);
+        let mut object = 0;
+        let mut ends = |after: Duration| {
+            object += 1;
+            slowdown.ended(object, true, now + after)
+        };
         for _ in 0..9 {
             assert_eq!(ends(Duration::ZERO), Pace::Same);
         }
@@ -212,12 +257,12 @@ mod tests {
             );
         }
         let mut slowdown = Slowdown::default();
-        for _ in 0..9 {
-            slowdown.ended(true, clock.now());
+        for object in 0..9 {
+            slowdown.ended(object, true, clock.now());
         }
         let start = clock.now();
         for waited in [1, 3, 7] {
-            let Pace::Slow { delay, .. } = slowdown.ended(true, clock.now()) else {
+            let Pace::Slow { delay, .. } = slowdown.ended(waited + 10, true, clock.now()) else {
                 panic!("it goes on as before");
             };
             queue.slow_down(Some(delay));
@@ -234,7 +279,7 @@ mod tests {
                 },
             );
         }
-        assert_eq!(slowdown.ended(false, clock.now()), Pace::Free);
+        assert_eq!(slowdown.ended(1, false, clock.now()), Pace::Free);
         queue.slow_down(None);
         for _ in 0..3 {
             assert!(queue.take().now_or_never().flatten().is_some());

@@ -1,21 +1,24 @@
 //! How the passes of one version end.
 //!
+//! - An object counts once, with its last pass: one that is tried again and again says no more than one that is not.
 //! - A pass counts if its end says something of the version: it ended well, or its call failed, trapped or met a limit.
 //! - It does not count if the API server gave no answer or asked for patience, if the Lease was lost, or if the host is
 //!   to blame.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::last_ends::{LastEnds, ObjectHash};
 use super::reconcile::{Pass, PassError};
 use super::slowdown;
 use crate::plugin::{CallError, Plugin};
 use crate::seams::watch;
 use crate::text::clean;
 
-/// So many of the newest passes are the recent ones.
+/// So many objects are known, and so many of the newest are the recent ones.
+const KNOWN: usize = 1000;
 const RECENT: usize = 100;
 
 /// So many different errors are told apart.
@@ -40,42 +43,38 @@ pub struct Tally {
     news: watch::Sender<()>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Counts {
-    all: Share,
-    /// Whether each of the newest passes failed, the oldest first.
-    recent: VecDeque<bool>,
+    objects: LastEnds,
     errors: BTreeMap<String, u64>,
 }
 
-/// How many passes have failed, of how many.
+/// For how many objects the last pass has failed, of how many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// All that count.
-    pub passes: u64,
-    /// Those that failed.
+    /// The objects whose passes count.
+    pub objects: u64,
+    /// Those whose last pass failed.
     pub failed: u64,
 }
 
 impl Default for Tally {
     fn default() -> Self {
         Self {
-            counts: Mutex::default(),
+            counts: Mutex::new(Counts {
+                objects: LastEnds::of(KNOWN),
+                errors: BTreeMap::new(),
+            }),
             news: watch::Sender::new(()),
         }
     }
 }
 
 impl Tally {
-    /// A pass has ended, and failed with this `error` or did not.
-    pub(super) fn ended(&self, failed: bool, error: Option<&str>) {
+    /// A pass over `object` has ended, and failed with this `error` or did not. Whether it is the first one.
+    pub(super) fn ended(&self, object: ObjectHash, failed: bool, error: Option<&str>) -> bool {
         let mut counts = self.counts.lock();
-        counts.all.passes += 1;
-        counts.all.failed += u64::from(failed);
-        if counts.recent.len() == RECENT {
-            counts.recent.pop_front();
-        }
-        counts.recent.push_back(failed);
+        let is_first = counts.objects.ended(object, failed);
         if let Some(error) = error.filter(|_| failed) {
             let error = clean(error, TEXT);
             if counts.errors.len() < ERRORS || counts.errors.contains_key(&error) {
@@ -84,20 +83,30 @@ impl Tally {
         }
         drop(counts);
         self.news.send_replace(());
+        is_first
     }
 
-    /// All its passes.
+    /// How many passes have ended.
+    pub fn passes(&self) -> u64 {
+        self.counts.lock().objects.passes()
+    }
+
+    /// All objects that are known.
     pub fn all(&self) -> Share {
-        self.counts.lock().all
+        self.share(KNOWN)
     }
 
-    /// The newest of its passes.
+    /// The objects of its newest passes.
     pub fn recent(&self) -> Share {
-        let counts = self.counts.lock();
-        let count = |passes: usize| u64::try_from(passes).unwrap_or(u64::MAX);
+        self.share(RECENT)
+    }
+
+    fn share(&self, limit: usize) -> Share {
+        let count = |objects: usize| u64::try_from(objects).unwrap_or(u64::MAX);
+        let (failed, objects) = self.counts.lock().objects.count(limit);
         Share {
-            passes: count(counts.recent.len()),
-            failed: count(counts.recent.iter().filter(|failed| **failed).count()),
+            objects: count(objects),
+            failed: count(failed),
         }
     }
 
@@ -150,16 +159,17 @@ mod tests {
         let news = tally.news();
         for number in 0..150 {
             let error = if number % 3 == 0 { "rare" } else { "frequent" };
-            tally.ended(number < 60, (number < 60).then_some(error));
+            tally.ended(number, number < 60, (number < 60).then_some(error));
         }
         assert!(news.has_changed());
-        let share = |passes, failed| Share { passes, failed };
-        assert_eq!(tally.all(), share(150, 60));
+        let share = |objects, failed| Share { objects, failed };
+        assert!(!tally.ended(149, false, None), "it is known");
+        assert_eq!((tally.all(), tally.passes()), (share(150, 60), 151));
         assert_eq!(tally.recent(), share(100, 10));
         assert_eq!(tally.frequent_error().as_deref(), Some("frequent"));
         // Errors that are all different do not fill the memory.
         for number in 0..100 {
-            tally.ended(true, Some(&format!("number {number}")));
+            tally.ended(number, true, Some(&format!("number {number}")));
         }
         assert_eq!(tally.counts.lock().errors.len(), ERRORS);
     }

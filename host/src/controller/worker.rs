@@ -17,6 +17,7 @@ use super::backoff::{Backoff, Revision};
 use super::count::count;
 use super::finalizer::Step;
 use super::hot::{Churn, HotLoops, Rivals};
+use super::last_ends::object_hash;
 use super::object_state::Hold;
 use super::observe::Observer;
 use super::pass_run::PassRun;
@@ -307,13 +308,17 @@ impl Worker {
         let last = error.and_then(|_| self.records.last_failure(&record.primary));
         report::pass(cluster, primary, pass, &record, last.as_deref());
         // From now on another version may take its place.
-        let failed = tally::failed(pass);
-        if let Some(failed) = failed {
-            run.version.tally.ended(failed, record.error.as_deref());
+        let mut is_counted = false;
+        if let Some(failed) = tally::failed(pass) {
+            let object = object_hash(&primary.uid);
+            is_counted = run
+                .version
+                .tally
+                .ended(object, failed, record.error.as_deref());
         }
         self.records.push(record);
         self.count_failing();
-        failed.is_some()
+        is_counted
     }
 
     /// Counts the objects that are paused.
@@ -388,7 +393,8 @@ impl Worker {
         let Some(is_bad) = slowdown::is_bad(pass.step, &pass.outcome) else {
             return;
         };
-        let pace = self.slowdown.lock().ended(is_bad, self.seams.clock.now());
+        let (object, now) = (object_hash(&primary.uid), self.seams.clock.now());
+        let pace = self.slowdown.lock().ended(object, is_bad, now);
         match pace {
             Pace::Same => {}
             Pace::Slow {
@@ -399,7 +405,7 @@ impl Worker {
             } => {
                 self.queue.slow_down(Some(delay));
                 let why = format!(
-                    "{bad} of the plugin's last {of} calls trapped or timed out, so it gets one call after {} s",
+                    "the last call trapped or timed out for {bad} of {of} objects, so the plugin gets one call after {} s",
                     delay.as_secs()
                 );
                 report::slowed_down(cluster, primary, &why, is_new);

@@ -14,7 +14,7 @@ use super::Host;
 use super::next_version::{NextVersion, Versions, next_version};
 use super::plugin::{Accepted, news};
 use super::rollout::{Moved, Rollout, moved, rollout};
-use super::trial::{FIRST_PASSES, OnTrial, TRIAL, Trials, Verdict, verdict};
+use super::trial::{FIRST_PASSES, OnTrial, Record, TRIAL, Trials, Verdict, verdict};
 use super::version::Version;
 use crate::api::Gate;
 use crate::bugs::bug;
@@ -202,7 +202,12 @@ impl<'a> PluginRunner<'a> {
         let (clock, version) = (self.host.seams.clock, &on_trial.version);
         let mut passes = version.tally.news();
         loop {
-            let (new, old) = (version.tally.all(), on_trial.before.tally.recent());
+            let (tally, old) = (&version.tally, on_trial.before.tally.recent());
+            let new = Record {
+                share: tally.all(),
+                passes: tally.passes(),
+                objects: u64::try_from(controller.objects()).unwrap_or(u64::MAX),
+            };
             match verdict(new, old, clock.now() - *since) {
                 Verdict::Waits => {}
                 Verdict::GoesOn => controller.end_trial(),

@@ -1,7 +1,7 @@
 //! Whether a version that took the place of a good one is good itself: pure, as far as it can be. The table is the test.
 //!
-//! - For its first minutes a new version is on trial: the version before it is kept, and takes its place again if many
-//!   more passes fail than before.
+//! - For its first minutes a new version is on trial: the version before it is kept, and takes its place again if it
+//!   fails for many more objects than before. An object counts once, however often it is tried again.
 //! - No more than the first passes begin before they have been judged: a version that always fails fails so often.
 
 use std::sync::Arc;
@@ -17,15 +17,16 @@ use crate::seams::watch;
 /// How long a version is on trial.
 pub(super) const TRIAL: Duration = Duration::from_secs(300);
 
-/// With fewer passes than that nothing is said of a version; and so many begin before they are judged.
+/// With fewer passes than that nothing is said of a version, nor with fewer objects, if there are so many; and passes over
+/// so many objects begin before they are judged.
 pub(super) const FIRST_PASSES: usize = 10;
 
-/// A version is worse if its share of failed passes is so many percent points above the share before.
+/// A version is worse if its share of failed objects is so many percent points above the share before.
 const POINTS: u64 = 20;
 
 /// What counts as the share of a version that has made no pass here.
 const UNKNOWN: Share = Share {
-    passes: 2,
+    objects: 2,
     failed: 1,
 };
 
@@ -42,15 +43,34 @@ pub(super) enum Verdict {
     RollBack,
 }
 
+/// What is known of a version on trial.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    /// How its passes ended, by object.
+    pub(super) share: Share,
+    /// How many passes have ended.
+    pub(super) passes: u64,
+    /// How many objects the plugin has.
+    pub(super) objects: u64,
+}
+
 /// Judges a version of which `new` is known after it ran for `age`, and `old` of the one before it.
-pub(super) fn verdict(new: Share, old: Share, age: Duration) -> Verdict {
-    let old = if old.passes == 0 { UNKNOWN } else { old };
-    let has_enough = new.passes >= FIRST_PASSES as u64;
-    // new / passes - old / passes >= POINTS / 100, without a division.
+pub(super) fn verdict(new: Record, old: Share, age: Duration) -> Verdict {
+    let old = if old.objects == 0 { UNKNOWN } else { old };
+    let first = FIRST_PASSES as u64;
+    let Record {
+        share,
+        passes,
+        objects,
+    } = new;
+    let has_passes = passes >= first;
+    // Some objects get no pass, such as those that are paused: the end of the trial does not wait for them.
+    let has_objects = share.objects >= objects.min(first) || age >= TRIAL;
+    // failed / objects - old / objects >= POINTS / 100, without a division.
     let product = |share: u64, of: u64| 100 * u128::from(share) * u128::from(of);
-    let least = u128::from(POINTS) * u128::from(new.passes) * u128::from(old.passes);
-    let is_worse = product(new.failed, old.passes) >= product(old.failed, new.passes) + least;
-    match (has_enough, is_worse) {
+    let least = u128::from(POINTS) * u128::from(share.objects) * u128::from(old.objects);
+    let is_worse = product(share.failed, old.objects) >= product(old.failed, share.objects) + least;
+    match (has_passes && has_objects, is_worse) {
         (true, true) => Verdict::RollBack,
         _ if age >= TRIAL => Verdict::Good,
         (true, false) => Verdict::GoesOn,
@@ -143,8 +163,8 @@ mod tests {
     #[test]
     fn a_version_is_rolled_back_if_it_fails_much_more_often_than_the_one_before() {
         use Verdict::{GoesOn, Good, RollBack, Waits};
-        let share = |(failed, passes)| Share { passes, failed };
-        // (failed and all passes of the new version, and of the old one; what is said while it is on trial, and after)
+        let share = |(failed, objects)| Share { objects, failed };
+        // (failed and all objects of the new version, and of the old one; what is said while it is on trial, and after)
         let rows = [
             ((0, 0), (0, 100), Waits, Good),
             ((9, 9), (0, 100), Waits, Good),
@@ -172,8 +192,48 @@ mod tests {
                 (TRIAL - Duration::from_nanos(1), young),
                 (TRIAL, aged),
             ] {
-                let said = verdict(share(new), share(old), age);
+                let record = Record {
+                    share: share(new),
+                    passes: new.1,
+                    objects: new.1,
+                };
+                let said = verdict(record, share(old), age);
                 assert_eq!(said, want, "{new:?} {old:?} {age:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_object_that_is_tried_again_counts_once() {
+        use Verdict::{GoesOn, Good, RollBack, Waits};
+        let old = Share {
+            objects: 60,
+            failed: 0,
+        };
+        // (failed objects, objects with a pass, passes, objects; what is said while it is on trial, and after)
+        let rows = [
+            // One object of many traps, and is tried 30 times.
+            ((1, 5, 34, 60), Waits, RollBack),
+            ((1, 10, 40, 60), GoesOn, Good),
+            ((2, 10, 40, 60), RollBack, RollBack),
+            // Few objects: all have had a pass, and there were enough.
+            ((1, 1, 9, 1), Waits, Good),
+            ((1, 1, 10, 1), RollBack, RollBack),
+            ((1, 2, 10, 2), RollBack, RollBack),
+            ((1, 1, 10, 2), Waits, RollBack),
+            ((0, 1, 10, 2), Waits, Good),
+        ];
+        for ((failed, seen, passes, objects), young, aged) in rows {
+            let record = Record {
+                share: Share {
+                    objects: seen,
+                    failed,
+                },
+                passes,
+                objects,
+            };
+            for (age, want) in [(Duration::ZERO, young), (TRIAL, aged)] {
+                assert_eq!(verdict(record, old, age), want, "{record:?} {age:?}");
             }
         }
     }

@@ -85,6 +85,12 @@ impl View {
         informers.iter().map(|informer| informer.objects()).sum()
     }
 
+    /// How many primaries the plugin sees.
+    pub fn primaries(&self) -> usize {
+        let informers = self.informers(&self.watch_spec.primary);
+        informers.iter().map(|informer| informer.objects()).sum()
+    }
+
     /// The plugin's share in each informer, always in the same order.
     pub(crate) fn all_shares(&self) -> Vec<Arc<Subscription>> {
         let watched = self.watched.read();

@@ -34,15 +34,19 @@ impl fmt::Display for RolledBack {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (new, share) = &self.new;
         let (old, before) = &self.old;
-        let Share { passes, failed } = share;
+        let Share { objects, failed } = share;
         write!(
             out,
-            "{}: the new version is rolled back: {failed} of its {passes} passes failed",
+            "{}: the new version is rolled back: it failed for {failed} of {objects} objects",
             self.origin
         )?;
-        match before.passes {
-            0 => write!(out, ", and the version before it made none")?,
-            of => write!(out, ", and {} of {of} before it", before.failed)?,
+        match before.objects {
+            0 => write!(out, ", and the version before it made no pass")?,
+            of => write!(
+                out,
+                ", and the version before it for {} of {of}",
+                before.failed
+            )?,
         }
         if let Some(error) = &self.error {
             write!(out, "; most of them said: {error}")?;
@@ -67,18 +71,18 @@ mod tests {
 
     #[test]
     fn a_rollback_says_shares_digests_and_the_most_frequent_error() {
-        let share = |failed, passes| Share { passes, failed };
+        let share = |failed, objects| Share { objects, failed };
         let mut told = RolledBack {
             origin: "plugin.windlass.dev/p".into(),
             new: ("sha256:b".into(), share(10, 10)),
             old: ("sha256:a".into(), share(1, 90)),
             error: Some("no luck".into()),
         };
-        let want = "plugin.windlass.dev/p: the new version is rolled back: 10 of its 10 passes failed, and 1 of 90 before it; most of them said: no luck. Its component is sha256:b; sha256:a runs again. Deploy a version that is corrected";
+        let want = "plugin.windlass.dev/p: the new version is rolled back: it failed for 10 of 10 objects, and the version before it for 1 of 90; most of them said: no luck. Its component is sha256:b; sha256:a runs again. Deploy a version that is corrected";
         assert_eq!(told.to_string(), want);
         told.old = ("sha256:b".into(), share(0, 0));
         told.error = None;
-        let want = "plugin.windlass.dev/p: the new version is rolled back: 10 of its 10 passes failed, and the version before it made none. Its component is sha256:b, as before: its document is to blame. Correct the document";
+        let want = "plugin.windlass.dev/p: the new version is rolled back: it failed for 10 of 10 objects, and the version before it made no pass. Its component is sha256:b, as before: its document is to blame. Correct the document";
         assert_eq!(told.to_string(), want);
     }
 }

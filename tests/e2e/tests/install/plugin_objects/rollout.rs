@@ -96,7 +96,7 @@ async fn a_version_that_always_fails_is_rolled_back_after_its_first_passes() -> 
         .await?;
     let object = objects.until("Ready", "False", "RolledBack").await?;
     let told = message(&object, "Ready")?;
-    ensure!(told.contains("10 of its 10 passes failed"), "{told}");
+    ensure!(told.contains("it failed for 10 of 10 objects"), "{told}");
     ensure!(
         told.contains("its document is to blame") && told.contains("runs on"),
         "{told}"
