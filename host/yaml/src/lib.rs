@@ -2,19 +2,22 @@
 //!
 //! - Scalars follow YAML 1.1: `0400` is 256, `yes` is true.
 //! - A key is what JSON has for it: the key `y` is `"true"`, the key `0400` is `"256"`.
+//! - What libyaml reads and our parser does not is in [`go`].
 //! - [`scalar`] and [`comment`] write words of others into YAML.
 //! - Everything that reads YAML uses [`options`]; [`Untyped`] stands wherever a value has no type of its own.
 
+pub mod go;
 mod number;
 pub mod untyped;
 mod write;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, Visitor};
 use serde_json::{Map, Value};
-use serde_saphyr::{Options, Spanned};
+use serde_saphyr::{MergeKeyPolicy, Options, Spanned};
 
 pub use number::{whole, whole_numbers};
 use untyped::{Notation, Seed, float};
@@ -49,7 +52,43 @@ pub fn options() -> Options {
 /// # Errors
 /// `text` is not YAML, or a document is not a `T`.
 pub fn documents<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, serde_saphyr::Error> {
-    serde_saphyr::from_multiple_with_options(text, options())
+    as_go(text, |text| {
+        serde_saphyr::from_multiple_with_options(text, options())
+    })
+}
+
+/// Reads every document in `text` as the JSON that Kubernetes makes of it; empty documents are left out.
+///
+/// # Errors
+/// `text` is not YAML.
+pub fn values(text: &str) -> Result<Vec<Value>, serde_saphyr::Error> {
+    let mut options = options();
+    options.merge_keys = MergeKeyPolicy::AsOrdinary;
+    let read: Vec<Merged> = as_go(text, |text| {
+        serde_saphyr::from_multiple_with_options(text, options.clone())
+    })?;
+    Ok(read.into_iter().map(|Merged(value)| value).collect())
+}
+
+/// Reads `text`; if it cannot be read, as Go's `yaml` would read it.
+///
+/// # Errors
+/// Those of `read`.
+pub fn as_go<T>(
+    text: &str,
+    mut read: impl FnMut(&str) -> Result<T, serde_saphyr::Error>,
+) -> Result<T, serde_saphyr::Error> {
+    if !go::has_other_breaks(text) {
+        match read(text) {
+            Ok(value) => return Ok(value),
+            Err(error) => match go::as_go(text) {
+                Some(text) => return read(&text),
+                None => return Err(error),
+            },
+        }
+    }
+    let text = go::as_go(text).map_or(Cow::Borrowed(text), Cow::Owned);
+    read(&text)
 }
 
 /// Reads the one document in `text`.
@@ -57,7 +96,9 @@ pub fn documents<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, serde_saphyr
 /// # Errors
 /// As [`documents`]; also if there is more than one.
 pub fn document<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Error> {
-    serde_saphyr::from_str_with_options(text, options())
+    as_go(text, |text| {
+        serde_saphyr::from_str_with_options(text, options())
+    })
 }
 
 /// Reads the one document in `text`, which has `most` values at most, also where aliases stand for some: a tree takes a
@@ -69,7 +110,9 @@ pub fn small_document<T: DeserializeOwned>(
     text: &str,
     most: usize,
 ) -> Result<T, serde_saphyr::Error> {
-    serde_saphyr::from_str_with_options(text, small(most))
+    as_go(text, |text| {
+        serde_saphyr::from_str_with_options(text, small(most))
+    })
 }
 
 /// As [`options`], for texts with `most` values at most.
@@ -103,6 +146,16 @@ impl<'de> Deserialize<'de> for Untyped {
     }
 }
 
+/// As [`Untyped`], of a text whose merge keys are read as Go reads them.
+struct Merged(Value);
+
+impl<'de> Deserialize<'de> for Merged {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut yaml = Yaml::merging();
+        Seed(&mut yaml).deserialize(from).map(Self)
+    }
+}
+
 /// For `#[serde(deserialize_with)]`: a field that holds values without a type of their own. Null is the default.
 ///
 /// # Errors
@@ -121,8 +174,27 @@ where
 #[derive(Debug, Default)]
 pub struct Yaml {
     depth: usize,
+    /// Whether `<<` is a merge key: the parser gives it as an ordinary one.
+    merges: bool,
     /// The keys that are there twice, in the words of Go's parser.
     pub doubled: Vec<String>,
+}
+
+impl Yaml {
+    /// Of a parser that gives the merge key `<<` as an ordinary one.
+    pub fn merging() -> Self {
+        Self {
+            merges: true,
+            ..Self::default()
+        }
+    }
+
+    fn note_doubled(&mut self, key: &str, line: u64, map: &Map<String, Value>) {
+        if map.contains_key(key) {
+            let doubled = format!("  line {line}: key {key:?} already set in map");
+            self.doubled.push(doubled);
+        }
+    }
 }
 
 impl Notation for Yaml {
@@ -146,12 +218,16 @@ impl Notation for Yaml {
         self.depth -= 1;
     }
 
+    fn is_merge(&self, key: &Key) -> bool {
+        self.merges && key.text == "<<"
+    }
+
+    fn merges(&mut self, key: &Key, field: &str, map: &Map<String, Value>) {
+        self.note_doubled(field, key.line, map);
+    }
+
     fn field_was_read(&mut self, key: &Key, map: &Map<String, Value>) {
-        let Key { text, line } = key;
-        if map.contains_key(text) {
-            let doubled = format!("  line {line}: key {text:?} already set in map");
-            self.doubled.push(doubled);
-        }
+        self.note_doubled(&key.text, key.line, map);
     }
 }
 
@@ -304,6 +380,27 @@ mod tests {
         });
         assert_eq!(document::<Untyped>(text).unwrap().0, want);
         assert!(document::<Untyped>("? [a]\n: b").is_err());
+    }
+
+    /// What kubectl 1.36 makes of each: a merge key replaces what stands before it, and what stands after replaces it.
+    #[test]
+    fn merge_keys_are_read_in_their_order() {
+        let cases = [
+            ("x: &x {a: 1}\nz: {a: 2, <<: *x}\n", json!({ "a": 1 })),
+            ("x: &x {a: 1}\nz: {<<: *x, a: 2}\n", json!({ "a": 2 })),
+            (
+                "x: &x {a: 1, b: 3}\nz: {b: 2, <<: [*x, {a: 4}]}\n",
+                json!({ "a": 1, "b": 3 }),
+            ),
+        ];
+        for (text, want) in cases {
+            assert_eq!(values(text).unwrap()[0]["z"], want, "{text}");
+        }
+        let error = values("z: {<<: a, b: 2}\n").unwrap_err().to_string();
+        assert!(
+            error.contains("map merge requires map or sequence of maps as the value"),
+            "{error}"
+        );
     }
 
     #[test]

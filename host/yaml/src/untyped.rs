@@ -47,6 +47,14 @@ pub trait Notation {
         value
     }
 
+    /// Whether the fields of the key's value, or of a list of such, are fields of the map.
+    fn is_merge(&self, _key: &Self::Key) -> bool {
+        false
+    }
+
+    /// The merge key brings this field. The fields before it are in `map`.
+    fn merges(&mut self, _key: &Self::Key, _field: &str, _map: &Map<String, Value>) {}
+
     /// The value of a key was read. The fields before it are in `map`.
     fn field_was_read(&mut self, _key: &Self::Key, _map: &Map<String, Value>) {}
 }
@@ -133,6 +141,13 @@ impl<'de, N: Notation> Visitor<'de> for Seed<'_, N> {
         while let Some(key) = fields.next_key::<N::Key>()? {
             self.0.field::<A::Error>(&key, &map)?;
             let value = fields.next_value_seed(Seed(&mut *self.0))?;
+            if self.0.is_merge(&key) {
+                let more = merged(value).ok_or_else(|| A::Error::custom(NO_MERGE))?;
+                more.keys()
+                    .for_each(|field| self.0.merges(&key, field, &map));
+                map.extend(more);
+                continue;
+            }
             self.0.field_was_read(&key, &map);
             match map.entry(key) {
                 Entry::Vacant(entry) => {
@@ -146,5 +161,25 @@ impl<'de, N: Notation> Visitor<'de> for Seed<'_, N> {
         }
         self.0.leave();
         Ok(Value::Object(map))
+    }
+}
+
+/// What Go's `yaml` says of a merge key with another value.
+const NO_MERGE: &str = "map merge requires map or sequence of maps as the value";
+
+/// The fields of a merge key: of a list, the first object that has a field counts.
+fn merged(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(fields) => Some(fields),
+        Value::Array(items) if items.iter().all(Value::is_object) => {
+            let mut all = Map::new();
+            for item in items.into_iter().rev() {
+                if let Value::Object(fields) = item {
+                    all.extend(fields);
+                }
+            }
+            Some(all)
+        }
+        _ => None,
     }
 }

@@ -5,12 +5,12 @@ mod plain;
 
 use serde::de::DeserializeSeed;
 use serde_json::Value;
-use serde_saphyr::DuplicateKeyPolicy;
+use serde_saphyr::{DuplicateKeyPolicy, MergeKeyPolicy};
 
 use super::decode::Decoded;
 use crate::outline::Doubled;
 use windlass_yaml::untyped::Seed;
-use windlass_yaml::{Yaml, options};
+use windlass_yaml::{Yaml, go, options};
 
 /// What Go's `yaml` says before a list of keys that are there twice.
 const DOUBLED: &str = "yaml: unmarshal errors:\n";
@@ -28,13 +28,20 @@ pub fn read(body: &[u8]) -> Result<Decoded, String> {
             doubled: Vec::new(),
         });
     }
-    let text = first_document(text);
+    let given = first_document(text);
+    let body = go::body_as_go(given).filter(|_| is_open_block(given));
+    let text = body.as_deref().unwrap_or(given);
     let mut notation = Yaml::default();
     let mut options = options();
     options.duplicate_keys = DuplicateKeyPolicy::LastWins;
+    options.merge_keys = MergeKeyPolicy::AsOrdinary;
     options.with_snippet = false;
-    let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
-        Seed(&mut notation).deserialize(yaml)
+    let read = windlass_yaml::as_go(text, |text| {
+        notation = Yaml::merging();
+        let options = options.clone();
+        serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
+            Seed(&mut notation).deserialize(yaml)
+        })
     });
     let value = match read {
         Ok(value) => value,
@@ -51,6 +58,11 @@ pub fn read(body: &[u8]) -> Result<Decoded, String> {
         doubled.push(Doubled { text, at });
     }
     Ok(Decoded { value, doubled })
+}
+
+/// Whether the text can end in a block scalar without a newline.
+fn is_open_block(text: &str) -> bool {
+    !text.ends_with('\n') && text.contains(['|', '>'])
 }
 
 /// The single warnings in what is wrong with a YAML text; other texts are one.

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_yaml::{self as yaml, Untyped};
+use windlass_yaml as yaml;
 
 use super::owners::{depths, title};
 use windlass_host::api::group_of;
@@ -73,9 +73,9 @@ pub(crate) fn carried(file: &Path, crds: &[String]) -> Result<Vec<Wanted>, Strin
 /// # Errors
 /// It is not YAML.
 pub(crate) fn objects(path: &Path, text: &str) -> Result<Vec<Wanted>, String> {
-    let documents: Vec<Untyped> =
-        yaml::documents(text).map_err(|error| explain(&path.display(), &error).to_string())?;
-    let documents = documents.into_iter().map(|Untyped(document)| document);
+    let documents = yaml::values(text);
+    let documents = documents.map_err(|error| explain(&path.display(), &error).to_string())?;
+    let documents = documents.into_iter();
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let belongs = |object: &Value| {
         // A plugin's document is this program's, a kustomization is kubectl's.
