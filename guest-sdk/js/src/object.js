@@ -21,6 +21,11 @@ export function objectRef(apiVersion, kind, namespace, name) {
  * @returns {ObjectRef}
  */
 export function reference(object) {
+  if (typeof object !== "object" || object === null) {
+    throw new TypeError(
+      `${JSON.stringify(object)} is not an object or objectRef(apiVersion, kind, namespace, name)`,
+    );
+  }
   const { apiVersion, kind } = object;
   const { namespace, name } = "metadata" in object ? object.metadata : object;
   return { apiVersion, kind, namespace, name };

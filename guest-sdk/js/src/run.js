@@ -83,9 +83,31 @@ function failure(error, imports, author) {
   if (!(error instanceof Error)) return { tag: "transient", val: `thrown: ${text(error)}` };
   const stack = error.stack ?? "";
   const where = place(stack, author.root);
-  const message = explained(error, author);
+  const message = explained(error, author) + causes(error);
   imports.log("debug", `${error.name}: ${message}`, [{ key: "stack", value: stack.trim() }]);
   return { tag: "transient", val: `${error.name}: ${message}${where && ` (${where})`}` };
+}
+
+/** So many causes and parts of an error are told. */
+const CAUSES = 5;
+
+/** The errors that an error names: its cause, the cause of that, and the parts of an AggregateError. @param {Error} error */
+function causes(error) {
+  const told = [];
+  const parts = error instanceof AggregateError ? error.errors : [];
+  for (const part of parts.slice(0, CAUSES)) told.push(`; ${said(part)}`);
+  if (parts.length > CAUSES) told.push(`; and ${parts.length - CAUSES} more`);
+  let { cause } = error;
+  for (let depth = 0; cause !== undefined && depth < CAUSES; depth += 1) {
+    told.push(`; caused by ${said(cause)}`);
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return told.join("");
+}
+
+/** @param {unknown} thrown */
+function said(thrown) {
+  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : text(thrown);
 }
 
 /** What the error says, or what to use instead of a global that is not there. @param {Error} error @param {Author} author */

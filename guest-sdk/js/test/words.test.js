@@ -7,7 +7,10 @@ import { millis } from "../src/answer.js";
 import { controllerOf, describe } from "../src/controller.js";
 import * as source from "../src/index.js";
 import { place } from "../src/place.js";
+import { run } from "../src/run.js";
 
+/** The folder of the SDK's modules. */
+const SDK = new URL("../src/", import.meta.url).pathname;
 const NOW = "2026-11-21T09:30:00.250Z";
 
 test("the types say what the code does", () => {
@@ -241,8 +244,37 @@ test("a place is the author's own, whatever the engine", () => {
       "a.js:2",
     ],
     ["    at f (/sdk/src/a.js:1:1)\n    at g (/p/a.js:2:1)", "a.js:2"],
+    [`    at reference (${SDK}object.js:25:1)\n    at f (/p/src/a.js:7:1)`, "src/a.js:7"],
     ["    at map (native)", ""],
     ["", ""],
   ]);
   for (const [stack, want] of cases) assert.equal(place(stack, "/p/"), want, stack);
+  // Also if the SDK lies in the project, as `windlass new` puts it there.
+  const inside = `    at reference (${SDK}object.js:25:1)\n    at f (${SDK.replace("src/", "a.js")}:7:1)`;
+  assert.equal(place(inside, SDK.replace("src/", "")), "a.js:7");
+});
+
+test("an error tells its cause, and the errors that it is made of", () => {
+  const told = (/** @type {unknown} */ thrown) => {
+    try {
+      const reconcile = () => {
+        throw thrown;
+      };
+      const imports = /** @type {any} */ ({ log() {}, config: () => ({}) });
+      run(/** @type {any} */ ({ reconcile }), "reconcile", {}, imports, { root: "/nowhere/" });
+    } catch (failure) {
+      return /** @type {any} */ (failure).val;
+    }
+  };
+  const cause = new Error("b", { cause: new TypeError("c") });
+  assert.equal(
+    told(new Error("a", { cause })),
+    "Error: a; caused by Error: b; caused by TypeError: c",
+  );
+  assert.equal(told(new Error("a", { cause: { code: 7 } })), 'Error: a; caused by {"code":7}');
+  const many = new AggregateError([new Error("x"), "y", 1, 2, 3, 4], "two steps failed");
+  assert.equal(told(many), "AggregateError: two steps failed; Error: x; y; 1; 2; 3; and 1 more");
+  // One that is its own cause ends.
+  cause.cause = cause;
+  assert.match(told(cause), /^Error: b(; caused by Error: b){5}$/);
 });

@@ -188,6 +188,8 @@ pub struct Call {
     /// The last answer takes so much.
     answer: Charge,
     wake_at: Option<Timestamp>,
+    /// What the plugin has said instead of a time.
+    no_time: Option<String>,
     /// What it may still send over HTTP.
     http_budget: CallBudget,
     /// Whether it has asked for what a dry run cannot do.
@@ -262,6 +264,7 @@ impl Call {
             primary,
             api_calls: Limits::default().api_calls,
             wake_at: None,
+            no_time: None,
             http_budget: fetch::budget(),
             undecided: false,
             captured: Captured::default(),
@@ -328,6 +331,16 @@ impl Call {
     /// The plugin wants to be called again at this time, if not earlier.
     pub(super) fn wake_at(&mut self, time: Timestamp) {
         self.wake_at = Some(self.wake_at.map_or(time, |held| held.min(time)));
+    }
+
+    /// The plugin has named a time that is none: the call fails, since nothing would wake the primary.
+    pub(super) fn no_time(&mut self, text: String) {
+        self.no_time.get_or_insert(text);
+    }
+
+    /// Why the call fails, whatever the plugin answers.
+    pub(super) fn mistake(&self) -> Option<&str> {
+        self.no_time.as_deref()
     }
 
     /// Finds the resource of a kind. One that is not served is an error of its own, but only to a plugin

@@ -234,8 +234,8 @@ impl SandboxState {
             Ok(time) => call.wake_at(time),
             Err(_) => {
                 let text = clean(time, 64);
-                call.remark(&format!(
-                    "wake-at is dropped: {text:?} is not a time such as 2026-11-21T09:30:00Z"
+                call.no_time(format!(
+                    "wake-at: {text:?} is not a time such as 2026-11-21T09:30:00Z"
                 ));
             }
         }

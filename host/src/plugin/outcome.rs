@@ -265,6 +265,10 @@ pub(super) async fn ask(
     }
     let mut answer = exchange(&code, &mut store, ask).await;
     let state = store.data();
+    let mistake = state.call.as_ref().and_then(super::cluster::Call::mistake);
+    if let (Ok(Ok(_)), Some(mistake)) = (&answer, mistake) {
+        answer = Ok(Err(Failure::Transient(mistake.to_owned())));
+    }
     // Here, where its processor time is counted: the more a guest says, and the more Secrets it saw, the longer it takes.
     if let Ok(Err(failure)) = &mut answer {
         state.redactor.failure(failure, TEXT);

@@ -43,6 +43,7 @@ impl Reconciler for Obeys {
             Some("status") => cluster.apply_status(order, json!({}))?,
             Some("count") => cluster.info(format!("attempt {}", cluster.attempt())),
             Some("wake") => cluster.wake_at(&cluster.now()),
+            Some("oversleep") => cluster.wake_at("2026-11-30 02:00"),
             Some("config") => cluster.info(cluster.config("word", "none")),
             _ => cluster.info("nothing to do"),
         }
@@ -184,6 +185,13 @@ fn others_change_the_cluster_and_are_told_what_is_wrong() {
     assert!(unnamed.contains("name"), "{unnamed}");
     // The process goes on.
     assert!(cluster.get(child).is_some());
+}
+
+#[test]
+fn a_time_that_is_none_fails_the_pass_whatever_it_answers() {
+    let answer = order("oversleep").reconcile(&Obeys, "a").answer;
+    let text = "wake-at: \"2026-11-30 02:00\" is not a time such as 2026-11-21T09:30:00Z";
+    assert_eq!(answer, Answer::Transient(text.into()));
 }
 
 #[test]

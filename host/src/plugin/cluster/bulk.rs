@@ -206,6 +206,7 @@ impl Call {
             state: self.state.clone(),
             answer: self.cluster.account.passing(),
             wake_at: None,
+            no_time: None,
             http_budget: fetch::budget(),
             undecided: false,
             captured: Captured::default(),
