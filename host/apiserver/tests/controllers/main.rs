@@ -8,6 +8,7 @@
 mod crds;
 mod disruption;
 mod garbage;
+mod kinds;
 mod memory;
 mod namespaces;
 mod node;
