@@ -7,10 +7,10 @@ use anyhow::Result;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use kube_runtime::controller::{Action, Config};
-use kube_runtime::finalizer::{Event, finalizer};
-use kube_runtime::reflector::{self, ObjectRef, Store};
-use kube_runtime::{Controller, WatchStreamExt};
+use kube::runtime::controller::{Action, Config};
+use kube::runtime::finalizer::{Event, finalizer};
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::{Controller, WatchStreamExt};
 use kube::{Api, Client, CustomResource, Resource, ResourceExt};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -54,7 +54,7 @@ enum Error {
     #[error(transparent)]
     Kube(#[from] kube::Error),
     #[error(transparent)]
-    Finalizer(#[from] Box<kube_runtime::finalizer::Error<Error>>),
+    Finalizer(#[from] Box<kube::runtime::finalizer::Error<Error>>),
 }
 
 /// Runs until the process is ended.

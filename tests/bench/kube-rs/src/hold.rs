@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::Result;
 use futures::StreamExt;
 use k8s_openapi::NamespaceResourceScope;
-use kube_runtime::controller::{Action, Config};
-use kube_runtime::{Controller, WatchStreamExt, reflector};
+use kube::runtime::controller::{Action, Config};
+use kube::runtime::{Controller, WatchStreamExt, reflector};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 

@@ -8,8 +8,8 @@ use futures::StreamExt;
 use futures::future::join_all;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use kube_runtime::controller::Action;
-use kube_runtime::{Controller, WatchStreamExt, reflector};
+use kube::runtime::controller::Action;
+use kube::runtime::{Controller, WatchStreamExt, reflector};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::Either;
 use futures::{Stream, TryStreamExt};
-use kube_runtime::watcher::{self, Event};
-use kube_runtime::{WatchStreamExt, watcher as watch};
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::{WatchStreamExt, watcher as watch};
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
