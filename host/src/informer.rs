@@ -311,6 +311,11 @@ impl Subscription {
         self.informer.shared.list(namespace, selector)
     }
 
+    /// The objects in `namespace`, or everywhere, among which are those that `selector` selects.
+    pub fn candidates(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
+        self.informer.shared.candidates(namespace, selector)
+    }
+
     /// The objects that have the owner with this UID.
     pub fn owned_by(&self, uid: &str) -> Vec<Object> {
         self.informer.shared.owned_by(uid)

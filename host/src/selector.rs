@@ -104,6 +104,11 @@ impl LabelSelector {
         equality.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// About how many comparisons it takes to look at an object.
+    pub fn comparisons(&self) -> usize {
+        1 + self.bytes / 64
+    }
+
     /// Whether an object with these labels is selected.
     pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
         self.selector.matches(labels) && self.bounds.iter().all(|bound| bound.holds(labels))

@@ -210,6 +210,23 @@ impl View {
             .collect()
     }
 
+    /// The objects among which are those that `selector` selects: what the index of labels says, and no more.
+    pub fn candidates(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        selector: &LabelSelector,
+    ) -> Vec<Object> {
+        let informers = match namespace {
+            Some(_) => self.informer(resource, namespace).into_iter().collect(),
+            None => self.informers(resource),
+        };
+        let lists = informers.iter();
+        lists
+            .flat_map(|informer| informer.candidates(namespace, selector))
+            .collect()
+    }
+
     /// Reads the objects that have the owner with this UID.
     pub fn owned_by(&self, resource: &Resource, namespace: Option<&str>, uid: &str) -> Vec<Object> {
         let informers = match namespace {

@@ -199,10 +199,19 @@ impl SharedInformer {
 
     /// Reads the objects in `namespace`, or everywhere, that `selector` selects.
     pub(super) fn list(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Object> {
-        let mut objects = self.store.lock().find(namespace, selector.equality());
+        let mut objects = self.candidates(namespace, selector);
         // The selector is the guest's: it is not judged while others wait for the lock.
         objects.retain(|object| selector.selects(&object.metadata.labels));
         objects
+    }
+
+    /// The objects among which are those that `selector` selects.
+    pub(super) fn candidates(
+        &self,
+        namespace: Option<&str>,
+        selector: &LabelSelector,
+    ) -> Vec<Object> {
+        self.store.lock().find(namespace, selector.equality())
     }
 
     /// Some object that passes.

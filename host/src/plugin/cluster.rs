@@ -29,6 +29,7 @@ mod retry;
 mod rights;
 mod select;
 mod set;
+pub(super) mod slices;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -204,6 +205,8 @@ pub struct Call {
     share: Option<Arc<VersionShare>>,
     /// How long it waits for its host.
     waited: Option<Waited>,
+    /// The CPU time that the host's work for it counts into.
+    slices: Option<slices::Slices>,
     /// Hides the Secrets that the call sees in what people are told of it.
     redactor: Redactor,
 }
@@ -272,6 +275,7 @@ impl Call {
             recorder: None,
             share: None,
             waited: None,
+            slices: None,
             redactor: Redactor::default(),
         }
     }

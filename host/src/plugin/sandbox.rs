@@ -9,6 +9,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::cancel::{Cancel, Stop};
 use super::cluster::Call;
+use super::cluster::slices::Slices;
 use super::cpu_meter::Cpu;
 use super::engine::{Interruption, refuel};
 use super::limiter::Limiter;
@@ -123,6 +124,7 @@ pub(super) fn sandbox(
             let call = call.limited_to(start.limits.api_calls);
             let call = call.of_share(start.share.clone());
             let call = call.hiding(redactor.clone());
+            let call = call.sliced(Slices::new(start.cpu.clone(), start.limits.cpu));
             (Some(call.waiting(start.waited)), None)
         }
         ImportBackend::Recording(player) => (None, Some(player)),

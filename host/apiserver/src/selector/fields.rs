@@ -173,8 +173,16 @@ fn supported_fields(resource: &Resource) -> impl Iterator<Item = &'static str> {
 
 /// The text of a field; empty where it is absent.
 fn text(object: &Value, field: &str) -> String {
+    // The source of an Event is who reported it, if it has none (`ToSelectableFields` in pkg/registry/core/event/strategy.go).
+    if field == "source" {
+        let source = text(object, "source.component");
+        return match source.is_empty() {
+            true => text(object, "reportingComponent"),
+            false => source,
+        };
+    }
     let field = match field {
-        "reportingComponent" | "source" => "source.component",
+        "reportingController" => "reportingComponent",
         "status.successful" => "status.succeeded",
         "spec.host" => "spec.nodeName",
         other => other,

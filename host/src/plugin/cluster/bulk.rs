@@ -215,6 +215,7 @@ impl Call {
             rng: self.rng.clone(),
             share: self.share.clone(),
             waited: self.waited.clone(),
+            slices: self.slices.clone(),
             redactor: self.redactor.clone(),
         }
     }

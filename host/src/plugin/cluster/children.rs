@@ -51,7 +51,7 @@ impl Call {
         self.track_children(&query, &wanted)?;
         let stored = self.cluster.view.holds_all(&resource, namespace);
         let objects = if stored {
-            self.stored_children(&resource, namespace, &wanted)
+            self.stored_children(&resource, namespace, &wanted).await?
         } else {
             self.latest_children(&resource, &query).await?
         };
@@ -62,22 +62,27 @@ impl Call {
         objects.retain(|object| wanted.has(object));
         let metadata_only = query.metadata_only.then(Fields::of_metadata);
         self.show_all(&resource, objects, stored, metadata_only.as_ref())
+            .await
     }
 
     /// What the store has of them.
-    fn stored_children(
-        &self,
+    async fn stored_children(
+        &mut self,
         resource: &Resource,
         namespace: Option<&str>,
         wanted: &Children,
-    ) -> Vec<Object> {
-        let view = &self.cluster.view;
+    ) -> Result<Vec<Object>, Error> {
+        let view = self.cluster.view.clone();
         let mut objects = view.owned_by(resource, namespace, &wanted.owner);
         if wanted.orphans {
             let owned: BTreeSet<_> = objects.iter().map(|it| it.metadata.key.clone()).collect();
             let all = view.list(resource, namespace, &LabelSelector::default());
-            let others = all.into_iter();
-            objects.extend(others.filter(|it| wanted.has(it) && !owned.contains(&it.metadata.key)));
+            for object in all {
+                self.work(1).await?;
+                if wanted.has(&object) && !owned.contains(&object.metadata.key) {
+                    objects.push(object);
+                }
+            }
         }
         let saw = Saw::List {
             kind: resource.kind.clone(),
@@ -87,7 +92,7 @@ impl Call {
             count: objects.len(),
         };
         view.saw(&self.primary.key, saw);
-        objects
+        Ok(objects)
     }
 
     /// All objects there, from the API server: it selects nothing by owners.

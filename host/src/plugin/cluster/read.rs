@@ -20,6 +20,9 @@ const SELECTOR: usize = 4 << 10;
 const LIMIT: usize = 500;
 const ANSWER: usize = 16 << 20;
 
+/// So many bytes of an object are read or written in the time of a comparison.
+pub(super) const BYTES_AT_ONCE: usize = 64;
+
 /// What was listed.
 pub(super) struct Listed {
     pub(super) resource: Resource,
@@ -145,6 +148,7 @@ impl Call {
     pub(crate) async fn list(&mut self, query: ListQuery) -> Result<Vec<String>, Error> {
         let listed = self.listed(&query, |_| Ok(())).await?;
         self.show_all(&listed.resource, listed.objects, listed.stored, None)
+            .await
     }
 
     /// The objects that `query` asks for, of a kind that `allowed` lets through. Changes of them run the key again.
@@ -185,7 +189,7 @@ impl Call {
                 .is_empty()
             && self.cluster.view.holds_all(&resource, namespace);
         let objects = if stored {
-            self.list_stored(&resource, query, &selector, limit)
+            self.list_stored(&resource, query, &selector, limit).await?
         } else {
             self.list_latest(&resource, query, limit).await?
         };
@@ -198,15 +202,22 @@ impl Call {
     }
 
     /// What the store has of a list, which the call has seen then.
-    fn list_stored(
-        &self,
+    async fn list_stored(
+        &mut self,
         resource: &Resource,
         query: &ListQuery,
         selector: &LabelSelector,
         limit: usize,
-    ) -> Vec<Object> {
+    ) -> Result<Vec<Object>, Error> {
         let namespace = query.namespace.as_deref();
-        let mut objects = self.cluster.view.list(resource, namespace, selector);
+        let mut objects = Vec::new();
+        let candidates = self.cluster.view.candidates(resource, namespace, selector);
+        for object in candidates {
+            self.work(selector.comparisons()).await?;
+            if selector.selects(&object.metadata.labels) {
+                objects.push(object);
+            }
+        }
         let saw = Saw::List {
             kind: resource.kind.clone(),
             namespace: query.namespace.clone(),
@@ -216,11 +227,11 @@ impl Call {
         };
         self.cluster.view.saw(&self.primary.key, saw);
         objects.truncate(limit);
-        objects
+        Ok(objects)
     }
 
     /// Shows the guest the objects of a list, as many as a call may copy: these fields of them, or what the plugin reads.
-    pub(super) fn show_all(
+    pub(super) async fn show_all(
         &mut self,
         resource: &Resource,
         objects: Vec<Object>,
@@ -241,6 +252,7 @@ impl Call {
                 None => self.show(resource, &object),
             };
             self.hold_more(&mut held, text.len())?;
+            self.work(1 + object.json.size() / BYTES_AT_ONCE).await?;
             if held.bytes() > COPY {
                 return too_much();
             }
@@ -314,6 +326,7 @@ impl Call {
                     return too_much();
                 }
                 self.hold_more(&mut kept, object.json.size() + object.metadata.bytes())?;
+                self.work(1 + object.json.size() / BYTES_AT_ONCE).await?;
                 objects.push(object);
             }
             page.token().clone_into(&mut token);

@@ -5,7 +5,7 @@
 //!   are not selected.
 
 use super::check::invalid;
-use super::read::{Listed, too_much};
+use super::read::{BYTES_AT_ONCE, Listed, too_much};
 use super::{Call, Target};
 use crate::api::Resource;
 use crate::object::{Fields, Selection};
@@ -42,11 +42,11 @@ impl Call {
         let paths = parse(&paths)?;
         let allowed = |resource: &Resource| check_secret(resource, &paths);
         let listed = self.listed(&query, allowed).await?;
-        self.rows(&listed, &paths)
+        self.rows(&listed, &paths).await
     }
 
     /// The rows of the objects, as many bytes as a call may copy.
-    fn rows(&mut self, listed: &Listed, paths: &Fields) -> Result<String, Error> {
+    async fn rows(&mut self, listed: &Listed, paths: &Fields) -> Result<String, Error> {
         let Listed {
             resource,
             objects,
@@ -73,6 +73,7 @@ impl Call {
                 return too_much();
             };
             self.hold_more(&mut held, row.len() + 1)?;
+            self.work(1 + object.json.size() / BYTES_AT_ONCE).await?;
             if rows.len() > 1 {
                 rows.push(',');
             }
