@@ -26,6 +26,7 @@ mod record;
 mod report;
 mod retry;
 mod slowdown;
+mod sources;
 mod tally;
 mod wake_reasons;
 mod watches;
@@ -352,6 +353,7 @@ async fn watch_kind(
     let means = WatchDependencies {
         informers: &parts.informers,
         discovery: &parts.discovery,
+        api: &parts.api,
         seams: &parts.seams,
     };
     let watches = Watches::start(plugin, &parts.grants, (watch, primary), means, &view).await;

@@ -18,6 +18,7 @@ mod observed;
 mod own_writes;
 mod reads;
 mod shares;
+mod sources;
 #[cfg(test)]
 pub(crate) mod tests;
 mod tracked;
@@ -47,6 +48,8 @@ use own_writes::OwnWrites;
 use parking_lot::{Mutex, RwLock};
 use reads::Reads;
 use shares::{WatchedResource, answers};
+pub use sources::SourceName;
+use sources::SourceReads;
 use unanswered::Unanswered;
 use unselected::Unselected;
 pub use wake_reason::{Enqueue, WakeReason};
@@ -118,6 +121,7 @@ pub struct View {
     journals: Mutex<Journals>,
     unanswered: Unanswered,
     kinds: KindReads,
+    sources: SourceReads,
     /// Keys that run when something more is watched.
     waiting: Mutex<BTreeSet<Key>>,
     wakes: EventMapper,
@@ -138,6 +142,7 @@ impl View {
             journals: Mutex::default(),
             unanswered: Unanswered::default(),
             kinds: KindReads::on(account),
+            sources: SourceReads::on(account),
             waiting: Mutex::default(),
             wakes: EventMapper::new(&watch_spec),
             watch_spec,

@@ -45,6 +45,17 @@ pub struct BadName {
 }
 
 impl Resource {
+    /// Secrets or ConfigMaps, which requests are filled with.
+    pub fn of_source(kind: &str) -> Self {
+        Self {
+            group: String::new(),
+            version: "v1".to_owned(),
+            kind: kind.to_owned(),
+            plural: format!("{}s", kind.to_lowercase()),
+            namespaced: true,
+        }
+    }
+
     /// `apps/v1`, or `v1` for the core group.
     pub fn api_version(&self) -> String {
         match self.group.as_str() {

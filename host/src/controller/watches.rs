@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::kinds::KindsWatch;
+use super::sources::SourcesWatch;
 use crate::api::{Discovery, Lookup, Resource, Unserved};
 use crate::grants::{Grants, Scope, joined_field_selectors};
 use crate::informer::{
@@ -20,6 +21,7 @@ use crate::informer::{
 use crate::memory::Account;
 use crate::object::Fields;
 use crate::plugin::{Plugin, PrimaryWatch};
+use crate::rights::PluginApi;
 use crate::seams::{Clock, Seams, Spawn, Task, watch};
 use crate::view::View;
 use lists::PrimaryLists;
@@ -31,6 +33,8 @@ const ABSENT: Duration = Duration::from_secs(5);
 pub(super) struct WatchDependencies<'a> {
     pub(super) informers: &'a Informers,
     pub(super) discovery: &'a Arc<Discovery>,
+    /// To the API server, as the plugin.
+    pub(super) api: &'a PluginApi,
     pub(super) seams: &'a Seams,
 }
 
@@ -114,6 +118,7 @@ impl Watches {
         let in_time = watches.lists.in_time(watches.clock, listed).await;
         watches.watch_unselected(primary, (grants, &scope), &means, view, account);
         watches.watch_kinds(grants, &means, view);
+        watches.watch_sources(&means, view);
         if in_time {
             watches.lists.show(view);
         } else {
@@ -187,6 +192,17 @@ impl Watches {
             clock: means.seams.clock,
         };
         self._needs.push(means.seams.spawn.task(kinds.run()));
+    }
+
+    /// Begins to wait until the host puts a Secret or a ConfigMap into a request of the plugin.
+    fn watch_sources(&mut self, means: &WatchDependencies<'_>, view: &Arc<View>) {
+        let sources = SourcesWatch {
+            wanted: view.wants_sources(),
+            api: means.api.clone(),
+            view: Arc::downgrade(view),
+            clock: means.seams.clock,
+        };
+        self._needs.push(means.seams.spawn.task(sources.run()));
     }
 
     /// Waits until the primary kind is served as something else than before: with another scope, or under

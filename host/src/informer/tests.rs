@@ -37,8 +37,9 @@ pub(crate) struct World {
     pub(crate) seams: Seams,
     pub(crate) informers: Informers,
     pub(crate) discovery: Arc<Discovery>,
+    pub(crate) api: Api,
     /// What the host has asked for: path and query.
-    asked: Arc<Mutex<Vec<String>>>,
+    pub(crate) asked: Arc<Mutex<Vec<String>>>,
     _controllers: Task<Infallible>,
 }
 
@@ -100,13 +101,14 @@ impl World {
         let client = kube::Client::new(Spy(server.clone(), Arc::clone(&asked)), "default");
         let api = Api::new(client, seams.clone());
         let discovery = Arc::new(Discovery::new(api.clone(), seams.clock));
-        let informers = Informers::new(api, discovery.clone(), seams.clone(), settings);
+        let informers = Informers::new(api.clone(), discovery.clone(), seams.clone(), settings);
         let _controllers = seams.spawn.task(server.controllers());
         Self {
             server,
             seams,
             informers,
             discovery,
+            api,
             asked,
             _controllers,
         }

@@ -141,10 +141,12 @@ impl View {
 
     /// Whether no informer of `resource` has found that the kind is not served.
     pub fn is_served(&self, resource: &Resource) -> bool {
-        let informers = self.informers(resource);
-        informers
-            .iter()
-            .all(|informer| informer.phase() != InformerPhase::Absent)
+        let watched = self.watched.read();
+        let mut informers = watched
+            .get(resource)
+            .into_iter()
+            .flat_map(|it| &it.informers);
+        informers.all(|informer| informer.phase() != InformerPhase::Absent)
     }
 
     /// Whether the informers look into all of `namespace`, or everywhere.

@@ -15,6 +15,7 @@ impl View {
     pub fn begins(&self, by: &Key) {
         self.reads.lock().begin(by);
         self.kinds.begin(by);
+        self.sources.begin(by);
         self.journals.lock().begin(by);
     }
 
@@ -63,6 +64,7 @@ impl View {
     pub fn settles(&self, by: &Key) {
         self.reads.lock().settle(by);
         self.kinds.settle(by);
+        self.sources.forget(by);
     }
 
     /// The primary `by` is gone.
@@ -72,6 +74,7 @@ impl View {
         self.journals.lock().forget(by);
         self.unanswered.take(by);
         self.kinds.forget(by);
+        self.sources.forget(by);
     }
 
     /// The run of `by` is about to read one object that it may read, or one of a kind that is not served.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use windlass_egress::{Credentials, Failure, ObjectName, Rule, SecretData, TlsParts, consents};
 
 use crate::api::{Request, Resource};
+use crate::object::Key;
 use crate::plugin::bindings::cluster;
 use crate::plugin::cluster::Call;
 
@@ -20,7 +21,10 @@ struct Source {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct SourceMetadata {
+    #[serde(default)]
+    resource_version: String,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
 }
@@ -81,14 +85,8 @@ impl Call {
     }
 
     /// Reads a Secret or a ConfigMap, as whom the plugin acts. The guest never sees it.
-    async fn source(&mut self, kind: &str, name: &ObjectName) -> Result<Source, Failure> {
-        let resource = Resource {
-            group: String::new(),
-            version: "v1".to_owned(),
-            kind: kind.to_owned(),
-            plural: format!("{}s", kind.to_lowercase()),
-            namespaced: true,
-        };
+    async fn source(&mut self, kind: &'static str, name: &ObjectName) -> Result<Source, Failure> {
+        let resource = Resource::of_source(kind);
         let home = self.primary.key.namespace.as_deref().map(str::to_owned);
         let namespace = name.namespace.clone().or(home).ok_or_else(|| {
             let name = &name.name;
@@ -98,6 +96,10 @@ impl Call {
         let path = path.map_err(|error| Failure::unreadable(format!("{kind}: {error}")))?;
         let doing = format!("read {kind} {namespace}/{} for an HTTP request", name.name);
         let read = self.look_up(&doing, Request::get(path)).await;
+        let key = Key::new(Some(&namespace), &name.name);
+        if matches!(read, Err(cluster::Error::NotFound)) {
+            self.uses(kind, &key, None)?;
+        }
         let text = read.map_err(|error| {
             let why = match error {
                 cluster::Error::NotFound => "it is not there".to_owned(),
@@ -106,8 +108,25 @@ impl Call {
             Failure::unreadable(format!("cannot {doing}: {why}"))
         })?;
         self.redactor.sees(text.get());
-        serde_json::from_str(text.get())
-            .map_err(|_| Failure::unreadable(format!("cannot {doing}: it is no {kind}")))
+        let source: Source = serde_json::from_str(text.get())
+            .map_err(|_| Failure::unreadable(format!("cannot {doing}: it is not a {kind}")))?;
+        self.uses(kind, &key, Some(source.metadata.resource_version.clone()))?;
+        Ok(source)
+    }
+
+    /// If the run fails, another version of the object runs it again.
+    fn uses(
+        &mut self,
+        kind: &'static str,
+        key: &Key,
+        version: Option<String>,
+    ) -> Result<(), Failure> {
+        let (view, by) = (self.cluster.view.clone(), self.primary.key.clone());
+        let used = view.uses_source(&by, (kind, key.clone()), version);
+        used.map_err(|exceeded| {
+            self.exceeded(exceeded);
+            Failure::unreadable(format!("{kind} {key}: {exceeded}"))
+        })
     }
 }
 
