@@ -126,7 +126,7 @@ test("a promise that was rejected, or is pending, at the end of a call is thrown
           : message.test(error.message),
       source,
     );
-    // It was of that call only.
+    // The failure was of that call only.
     settled("reconcile", () => "");
   }
 });

@@ -13,7 +13,7 @@ use crate::view::{MissingKind, View};
 /// How often it looks: what calls are told is hardly older.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Of so many versions it looks whether they have the kinds that calls missed: one request each.
+/// So many versions are looked at for the kinds that calls missed, with one request each.
 const VERSIONS: usize = 16;
 
 /// What is looked at for one primary kind of a plugin.

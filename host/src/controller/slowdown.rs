@@ -31,7 +31,7 @@ const LONGEST: Duration = Duration::from_secs(300);
 pub(super) struct Slowdown {
     /// Whether the last call of each object trapped or timed out.
     objects: LastEnds,
-    /// How many calls in a row did.
+    /// How many calls in a row trapped or timed out.
     in_a_row: usize,
     /// How often it was slowed down in a row.
     level: u32,

@@ -11,22 +11,22 @@ use crate::rights::PluginApi;
 use crate::seams::{Clock, watch};
 use crate::view::{SourceName, View};
 
-/// How often it looks.
+/// The time between two looks.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// At so many of them it looks each time: one request each.
+/// So many objects are looked at each time, with one request each.
 const AT_ONCE: usize = 16;
 
-/// What is looked at for one primary kind of a plugin.
+/// The look at the objects that the host has put into requests for one primary kind of a plugin.
 pub(super) struct SourcesWatch {
-    /// Whether the plugin has used one.
+    /// Whether the host has put an object into a request of the plugin.
     pub(super) wanted: watch::Receiver<bool>,
     pub(super) api: PluginApi,
     pub(super) view: Weak<View>,
     pub(super) clock: Clock,
 }
 
-/// What is read of an object.
+/// The part of an object that is read: its version.
 #[derive(Deserialize)]
 struct Versioned {
     metadata: VersionedMetadata,

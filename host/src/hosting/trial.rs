@@ -43,7 +43,7 @@ pub(super) enum Verdict {
     RollBack,
 }
 
-/// What is known of a version on trial.
+/// The passes of a version on trial, and the objects of its plugin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     /// How its passes ended, by object.

@@ -1,4 +1,4 @@
-//! What an apply takes away: the fields that its manager owns alone and that the apply does not name.
+//! The fields that an apply takes away: its manager owns them alone, and the apply does not name them.
 //!
 //! The API server does the same (<https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management>).
 

@@ -189,7 +189,7 @@ pub struct Call {
     /// The last answer takes so much.
     answer: Charge,
     wake_at: Option<Timestamp>,
-    /// What the plugin has said instead of a time.
+    /// The text that the plugin has named in place of a time.
     no_time: Option<String>,
     /// What it may still send over HTTP.
     http_budget: CallBudget,
@@ -337,7 +337,7 @@ impl Call {
         self.wake_at = Some(self.wake_at.map_or(time, |held| held.min(time)));
     }
 
-    /// The plugin has named a time that is none: the call fails, since nothing would wake the primary.
+    /// The plugin has named a text that is not a time: the call fails, since nothing would wake the primary.
     pub(super) fn no_time(&mut self, text: String) {
         self.no_time.get_or_insert(text);
     }

@@ -84,7 +84,7 @@ impl Cpu {
         self.inner.spent.fetch_add(nanos(used), Ordering::Relaxed);
     }
 
-    /// What the running slice has used. To be asked on the call's own thread.
+    /// The CPU time that the running slice has used. To be asked on the call's own thread.
     pub(super) fn slice(&self) -> Duration {
         let began = Duration::from_nanos(self.inner.began.load(Ordering::Relaxed));
         self.clock.thread_cpu().saturating_sub(began)

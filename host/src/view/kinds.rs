@@ -39,7 +39,7 @@ struct Told {
 struct KindRead {
     /// None before it is told.
     digest: Option<KindsDigest>,
-    /// What it missed, by version and by kind or plural.
+    /// The kinds that it missed, by version and by kind or plural.
     missing: Vec<MissingKind>,
     /// Whether its latest run has asked.
     is_latest: bool,

@@ -16,15 +16,15 @@ use crate::seams::watch;
 /// So many of them are known for each key: more than a rule names.
 const SOURCES: usize = 8;
 
-/// What it takes to remember one, in bytes, beside its name.
+/// The bytes that it takes to remember one, beside its name.
 const REMEMBERED: usize = 160;
 
 /// A kind, `Secret` or `ConfigMap`, and the object.
 pub type SourceName = (&'static str, Key);
 
-/// What runs have used.
+/// The objects that were put into requests of runs.
 pub(super) struct SourceReads {
-    /// Whether any run has used one.
+    /// Whether an object was put into a request of any run.
     wanted: watch::Sender<bool>,
     used: Mutex<UsedSources>,
 }
@@ -123,7 +123,7 @@ impl View {
         Ok(())
     }
 
-    /// What the runs have used that have not ended well.
+    /// The objects that were put into requests of the runs that have not ended well.
     pub fn used_sources(&self) -> BTreeSet<SourceName> {
         let used = self.sources.used.lock();
         let sources = used.keys.values().flat_map(|held| &held.sources);

@@ -2,7 +2,7 @@
 //!
 //! - Scalars follow YAML 1.1: `0400` is 256, `yes` is true.
 //! - A key is what JSON has for it: the key `y` is `"true"`, the key `0400` is `"256"`.
-//! - What libyaml reads and our parser does not is in [`go`].
+//! - Forms that libyaml reads and our parser does not are in [`go`].
 //! - [`scalar`] and [`comment`] write words of others into YAML.
 //! - Everything that reads YAML uses [`options`]; [`Untyped`] stands wherever a value has no type of its own.
 

@@ -164,7 +164,7 @@ impl<'de, N: Notation> Visitor<'de> for Seed<'_, N> {
     }
 }
 
-/// What Go's `yaml` says of a merge key with another value.
+/// The words of Go's `yaml` for a merge key with another value.
 const NO_MERGE: &str = "map merge requires map or sequence of maps as the value";
 
 /// The fields of a merge key: of a list, the first object that has a field counts.

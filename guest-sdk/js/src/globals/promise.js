@@ -12,5 +12,5 @@ Object.assign(globalThis, {
   __windlassNone: (/** @type {string} */ name, /** @type {string} */ at) =>
     new TypeError(`${name} is not available in a plugin (${at})`),
 });
-// It makes a promise of the engine, which nothing settles.
+// `Array.fromAsync` makes a promise of the engine, which nothing settles.
 Reflect.deleteProperty(Array, "fromAsync");

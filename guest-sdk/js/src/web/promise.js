@@ -26,7 +26,7 @@ const STATE = Symbol("state");
  * } | { settled: true, rejected: boolean, value: unknown }} State
  */
 
-/** What `await` and `then` of the standard do, in the standard's order. */
+/** A promise as in the standard. Its jobs run in the standard's order. */
 export class PluginPromise {
   /** @type {State} */
   [STATE] = { settled: false, reactions: [] };
@@ -254,7 +254,7 @@ function react(promise, fulfilled, rejected) {
 }
 
 /**
- * What an async function does: `body` is its body, which yields each value that it awaits.
+ * Runs an async function, of which `body` yields each value that the function awaits.
  * @param {(...args: any[]) => Generator<unknown, unknown, any>} body
  * @param {unknown} self
  * @param {any[]} args
@@ -282,7 +282,7 @@ export function runAsync(body, self, args, at) {
   return promise;
 }
 
-/** What `await` does at the top level of a module. @param {unknown} value @param {string} at */
+/** Runs `await` at the top level of a module. @param {unknown} value @param {string} at */
 export function awaitTop(value, at) {
   const promise = PluginPromise.resolve(value);
   react(
@@ -299,8 +299,8 @@ export function awaitTop(value, at) {
 }
 
 /**
- * Runs all jobs. What was rejected and is waited for by nobody is thrown; so is a promise that is still pending, since
- * nothing can settle it after the call. Afterwards there are none.
+ * Runs all jobs. A rejection that nothing waits for is thrown. A promise that is still pending is an error too, since nothing
+ * can settle it after the call. Afterwards there are no promises.
  * @param {string} when what has ended: `reconcile`
  * @param {(stack: string) => string} place of a stack trace in the author's files
  */

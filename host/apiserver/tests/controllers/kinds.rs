@@ -6,7 +6,7 @@ use super::*;
 /// A definition by its name.
 const CRD: &str = "things.example.com";
 
-/// What an object of a kind needs beside a name, by resource.
+/// The fields that an object of a kind needs beside its name, by resource.
 fn needs(plural: &str) -> Value {
     let pod = json!({ "containers": [{ "name": "main", "image": "nginx" }] });
     let template = json!({ "metadata": { "labels": { "app": "a" } }, "spec": pod });

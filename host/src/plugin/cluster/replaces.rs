@@ -105,8 +105,8 @@ impl Call {
         Ok(())
     }
 
-    /// What an apply leaves of the object that is `live`: not what the plugin, or an operator that it replaces, owns alone
-    /// and does not apply. None if it takes nothing away, or if nobody is to see what the plugin would do.
+    /// The object that is `live` without the fields that an apply takes away: the plugin, or an operator that it replaces,
+    /// owns them alone, and does not apply them. None if there are none, or if nobody is to see what the plugin would do.
     pub(super) async fn left_by_apply(
         &mut self,
         target: &Target,

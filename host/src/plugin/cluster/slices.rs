@@ -15,7 +15,7 @@ const WORK: usize = 4096;
 pub(in crate::plugin) struct Slices {
     cpu: Cpu,
     limit: Duration,
-    /// What was done since the clock was looked at.
+    /// The work that was done since the clock was looked at.
     done: usize,
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::values;
 
-/// What kubectl 1.36 makes of each: `kubectl create --dry-run=client -o json`.
+/// The values that kubectl 1.36 makes of each: `kubectl create --dry-run=client -o json`.
 #[test]
 fn forms_of_libyaml_are_read_as_kubectl_reads_them() {
     let cases = [
