@@ -205,17 +205,12 @@ impl View {
         namespace: Option<&str>,
         selector: &LabelSelector,
     ) -> Vec<Object> {
-        let informers = match namespace {
-            Some(_) => self.informer(resource, namespace).into_iter().collect(),
-            None => self.informers(resource),
-        };
-        let lists = informers.iter();
-        lists
-            .flat_map(|informer| informer.list(namespace, selector))
-            .collect()
+        let mut objects = self.candidates(resource, namespace, selector);
+        objects.retain(|object| selector.selects(&object.metadata.labels));
+        objects
     }
 
-    /// The objects among which are those that `selector` selects: what the index of labels says, and no more.
+    /// The objects among which are those that `selector` selects: the index of labels has looked at them, and nobody else.
     pub fn candidates(
         &self,
         resource: &Resource,

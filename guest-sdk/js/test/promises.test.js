@@ -1,4 +1,4 @@
-// Code with promises does in a plugin what it does in Node.js, and no promise is lost.
+// Code with promises runs in a plugin as in Node.js, and no promise is lost.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

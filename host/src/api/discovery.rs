@@ -93,7 +93,7 @@ impl Discovery {
         Ok(served.iter().any(|it| it.kind == name || it.plural == name))
     }
 
-    /// A path of this version is not served: what is remembered of it is looked up again.
+    /// The API server does not serve a path of this version: the next lookup of a kind in it asks the API server again.
     pub fn doubt(&self, api_version: &str) {
         self.known.lock().remove(api_version);
     }

@@ -1,4 +1,4 @@
-//! Looks what the cluster serves, for a plugin that has asked, or that needs a kind that is not served.
+//! Polls the kinds that the cluster serves, for a plugin that has asked for them, or that needs a kind that is not served.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
@@ -13,7 +13,7 @@ use crate::view::{MissingKind, View};
 /// How often it looks: what calls are told is hardly older.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// So many versions are looked at for the kinds that calls missed, with one request each.
+/// The number of versions that one poll asks for missed kinds, with one request each.
 const VERSIONS: usize = 16;
 
 /// What is looked at for one primary kind of a plugin.

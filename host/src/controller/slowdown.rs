@@ -17,10 +17,11 @@ use super::last_ends::{LastEnds, ObjectHash};
 use super::reconcile::{Done, PassError};
 use crate::plugin::{CallError, is_own_time};
 
-/// The last calls of so many objects are looked at.
+/// The number of objects whose last calls decide about a slowdown.
 const WINDOW: usize = 20;
 
-/// With fewer objects than that, all must be bad, but not the only one; and so many calls must have been bad in a row.
+/// The number of objects from which on a majority of bad ones slows the plugin down. With fewer objects, at least two and all of
+/// them must be bad, and as many calls in a row.
 const LEAST: usize = 10;
 
 const FIRST: Duration = Duration::from_secs(1);
@@ -47,9 +48,9 @@ pub(super) enum Pace {
     Slow {
         /// How long.
         delay: Duration,
-        /// For so many objects, the last call trapped or timed out.
+        /// The number of objects whose last call trapped or timed out.
         bad: usize,
-        /// So many objects were looked at.
+        /// The number of objects whose last calls were counted.
         of: usize,
         /// It was not slowed down before.
         is_new: bool,

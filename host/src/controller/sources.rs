@@ -11,10 +11,10 @@ use crate::rights::PluginApi;
 use crate::seams::{Clock, watch};
 use crate::view::{SourceName, View};
 
-/// The time between two looks.
+/// The time between two polls.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// So many objects are looked at each time, with one request each.
+/// The number of objects that one poll reads, with one request each.
 const AT_ONCE: usize = 16;
 
 /// The look at the objects that the host has put into requests for one primary kind of a plugin.

@@ -17,7 +17,7 @@ use crate::plugin::{CallError, Plugin};
 use crate::seams::watch;
 use crate::text::clean;
 
-/// So many objects are known, and so many of the newest are the recent ones.
+/// The number of objects that a tally knows, and the number of the newest that are the recent ones.
 const KNOWN: usize = 1000;
 const RECENT: usize = 100;
 

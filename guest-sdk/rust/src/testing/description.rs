@@ -11,7 +11,7 @@ pub(super) fn plugin<K: Tested>() -> Value {
     json!({ "description": description::<K>(), "reconcilesGoing": K::GOES })
 }
 
-/// What `K` says about itself, in the words of the contract.
+/// The description of the reconcilers `K`, in the words of the contract.
 fn description<K: Tested>() -> Value {
     let described = describe::<K>("plugin", "0.0.0");
     let needs = described.needs.iter().map(rule);
