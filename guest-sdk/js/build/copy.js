@@ -37,6 +37,10 @@ export async function withCopy({ root, folder, sdk, entries }, make) {
       for (const manifest of manifests(path, root)) write(manifest, readFileSync(manifest, "utf8"));
     }
     return await make(copy);
+  } catch (error) {
+    // The author knows the project's folder, and not the copy.
+    const { message } = /** @type {Error} */ (error);
+    throw new Error(message.replaceAll(copy, root.replace(/\/$/, "")), { cause: error });
   } finally {
     rmSync(copy, { recursive: true });
   }

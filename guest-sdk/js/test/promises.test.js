@@ -167,6 +167,12 @@ throw new Error();
   assert.ok(lines[at]?.includes(`"src/a.js:${at + 1}"`));
 });
 
+test("an error about a module names the file of the project, and not that of the copy", () => {
+  const { stderr } = built('import "nope"; async function f() {} export const plugin = f;');
+  assert.match(stderr, /Error resolving module 'nope' from 'src\/a\.js'/);
+  assert.doesNotMatch(stderr, /windlass-build-[^ ]*src/);
+});
+
 test("a promise that modules leave behind when they load is an error of the build", () => {
   const plugin = `
     import { controller } from "@windlass/sdk";
