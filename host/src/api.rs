@@ -41,6 +41,7 @@ pub use requests::Requests;
 pub use resource::{BadName, Resource, api_path, group_of, segment};
 
 use crate::bugs::bug;
+use crate::flowcontrol::RequestEnd;
 use crate::memory::{Account, Charge};
 use crate::seams::{Clock, Rng, Seams};
 use crate::spans;
@@ -214,9 +215,14 @@ impl Api {
                 None => REQUEST_DEADLINE,
             };
             let deadline = allowance.min(REQUEST_DEADLINE);
+            let (seat, began) = (request.seat.clone(), clock.now());
             let counted = requests.begin(request.method.clone(), clock);
             let answer = clock.within(deadline, exchange(client, (request, identity), counted));
             let answer = answer.await.unwrap_or_else(|| Err(late(deadline)));
+            if let Some(seat) = seat {
+                let took = clock.now() - began;
+                seat.lock().ended(request_end(&answer, took));
+            }
             answer.inspect_err(spans::broken)
         };
         let exchange = self.seams.spawn.task(exchange.instrument(span));
@@ -280,6 +286,19 @@ impl Api {
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// How a request ended, for the limit of those in flight.
+fn request_end<T>(answer: &Result<T, ApiError>, took: Duration) -> RequestEnd {
+    match answer {
+        Ok(_) => RequestEnd::Answered(took),
+        Err(error) if error.code() == Some(429) && error.slow_down().is_some() => {
+            RequestEnd::Refused
+        }
+        Err(error) if error.is_no_answer() => RequestEnd::Unknown,
+        Err(error) if error.code().is_some() => RequestEnd::Answered(took),
+        Err(_) => RequestEnd::Unknown,
     }
 }
 

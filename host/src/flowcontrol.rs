@@ -4,8 +4,9 @@
 //!   `util/flowcontrol`).
 //! - All plugins together have one bucket. When they want more than it gives, it is shared by weight, max-min fair:
 //!   a plugin that wants less than its share gets all that it wants, and the others share the rest.
-//! - Requests to the API server wait for their token ([`RateLimiter`]), and calls for their turn to run. Log lines and Events do not wait: they are
-//!   dropped ([`Quota`]).
+//! - Requests to the API server wait ([`RateLimiter`]): for a seat, of which there are as many as the API server answers
+//!   without delay, and for tokens where an operator sets a limit. Calls wait for their turn to run. Log lines and
+//!   Events do not wait: they are dropped ([`Quota`]).
 
 mod bucket;
 mod fair_queue;
@@ -13,6 +14,7 @@ mod max_min;
 mod queue;
 mod quota;
 mod rate_limiter;
+mod seats;
 mod throttled;
 
 use std::sync::Arc;
@@ -20,7 +22,8 @@ use std::sync::Arc;
 pub use bucket::{Rate, TokenBucket};
 pub(crate) use fair_queue::{FairQueue, cost};
 pub use quota::{Quota, QuotaDecision};
-pub use rate_limiter::RateLimiter;
+pub use rate_limiter::{RateLimiter, RequestSeat};
+pub use seats::{RequestClass, RequestEnd};
 pub(crate) use throttled::Seconds;
 pub use throttled::Throttled;
 
@@ -36,4 +39,26 @@ pub struct Claim {
     pub weight: u32,
     /// Its own limit.
     pub rate: Rate,
+}
+
+/// Who sends a request to the API server.
+#[derive(Clone, Debug)]
+pub struct RequestClaim {
+    /// The plugin's name.
+    pub plugin: Arc<str>,
+    /// Its weight among the plugins of the host.
+    pub weight: u32,
+    /// The limit that its operator has set.
+    pub rate: Option<Rate>,
+}
+
+/// How many requests all plugins together may send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RequestLimit {
+    /// As many as they like, and no plugin has a limit of its own.
+    None,
+    /// As many as the API server answers without delay, which they share.
+    Shared,
+    /// The same, but no more than this.
+    Rate(Rate),
 }

@@ -38,7 +38,7 @@ pub use config_source::ConfigSource;
 pub use definitions::DefinitionPolicy;
 pub use deletion::DeletionPolicy;
 pub use explain::explain;
-pub use limits::{Limits, MOST_MEMORY};
+pub use limits::{ApiRate, Limits, MOST_MEMORY};
 pub use mode::{Mode, ObjectAnnotations};
 pub use origin::Origin;
 use places::Places;

@@ -1,8 +1,12 @@
 //! What is asked of the API server: method, path, body, and how much of an answer is taken.
 
+use std::sync::Arc;
+
 use http::Method;
+use parking_lot::Mutex;
 use serde_json::Value;
 
+use crate::flowcontrol::RequestSeat;
 use crate::memory::Account;
 
 /// An answer larger than this is refused. The API server itself takes objects of 3 MiB at most, and
@@ -24,6 +28,8 @@ pub struct Request {
     pub longest: usize,
     /// The account that pays for its answer while that is read, but for so many bytes; none if nobody does.
     pub account: Option<(Account, usize)>,
+    /// The seat that the request has until the API server has answered; none if nobody shares.
+    pub seat: Option<Arc<Mutex<RequestSeat>>>,
 }
 
 pub(super) const JSON: &str = "application/json";
@@ -50,6 +56,7 @@ impl Request {
             accept: JSON,
             longest: LARGEST_ANSWER,
             account: None,
+            seat: None,
         }
     }
 
@@ -91,6 +98,13 @@ impl Request {
     pub fn on_account(self, account: &Account, held: usize) -> Self {
         let account = Some((account.clone(), held));
         Self { account, ..self }
+    }
+
+    /// The same, which has this seat until the API server has answered.
+    #[must_use]
+    pub fn in_seat(self, seat: RequestSeat) -> Self {
+        let seat = Some(Arc::new(Mutex::new(seat)));
+        Self { seat, ..self }
     }
 
     /// A JSON patch (RFC 6902).

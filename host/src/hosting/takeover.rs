@@ -98,8 +98,7 @@ fn same_workers(one: &Limits, two: &Limits) -> bool {
         cpu: _,
         deadline: _,
         api_calls: _,
-        api_qps: _,
-        api_burst: _,
+        api_rate: _,
         log_bytes_per_second: _,
         // Set when a version takes over: by `Plugin::take_over`, the weight of its Events by `Worker::weigh_events`.
         host_memory: _,
@@ -114,6 +113,7 @@ mod tests {
 
     use super::*;
     use crate::grants::Grant;
+    use crate::manifest::ApiRate;
     use crate::memory::Bounds;
     use crate::object::Fields;
     use crate::plugin::Finalizes;
@@ -261,7 +261,11 @@ mod tests {
     #[test]
     fn a_limit_needs_another_controller_if_it_counts_workers() {
         type Change = fn(&mut Limits);
-        let rows: [(&str, Change, bool); 10] = [
+        const RATE: Option<ApiRate> = Some(ApiRate {
+            per_second: 9,
+            burst: 18,
+        });
+        let rows: [(&str, Change, bool); 9] = [
             ("memory", |it| it.memory *= 2, true),
             ("cpu", |it| it.cpu *= 2, true),
             ("deadline", |it| it.deadline *= 2, true),
@@ -269,8 +273,7 @@ mod tests {
             ("apiCalls", |it| it.api_calls *= 2, true),
             ("hostMemory", |it| it.host_memory = Bounds::NONE, true),
             ("weight", |it| it.weight *= 2, true),
-            ("apiQPS", |it| it.api_qps *= 2, true),
-            ("apiBurst", |it| it.api_burst *= 2, true),
+            ("apiQPS", |it| it.api_rate = RATE, true),
             ("logBytesPerSecond", |it| it.log_bytes_per_second *= 2, true),
         ];
         for (limit, change, want) in rows {

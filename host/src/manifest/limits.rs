@@ -44,12 +44,19 @@ pub struct Limits {
     pub host_memory: Bounds,
     /// Its weight among the plugins of the host, wherever they want more than there is.
     pub weight: u32,
-    /// Requests to the API server each second.
-    pub api_qps: u32,
-    /// Requests to the API server at once, after a time with fewer.
-    pub api_burst: u32,
+    /// Requests to the API server over time; none: its share of what the API server answers.
+    pub api_rate: Option<ApiRate>,
     /// Bytes of log lines each second.
     pub log_bytes_per_second: u32,
+}
+
+/// `apiQPS` and `apiBurst`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApiRate {
+    /// Requests each second.
+    pub per_second: u32,
+    /// Requests at once, after a time with fewer.
+    pub burst: u32,
 }
 
 impl Default for Limits {
@@ -65,10 +72,7 @@ impl Default for Limits {
                 hard: hard_of(HOST_MEMORY),
             },
             weight: WEIGHT,
-            // Ten times what controller-runtime long allowed a controller (20): as without a limit, but for the
-            // first list of a large cluster. Two to four requests at once, at the latency of a healthy API server.
-            api_qps: 200,
-            api_burst: 400,
+            api_rate: None,
             log_bytes_per_second: 64 << 10,
         }
     }
@@ -102,8 +106,7 @@ impl Raw {
         let concurrency = self.concurrency.unwrap_or(normal.concurrency as u64);
         let api_calls = self.api_calls.unwrap_or(u64::from(normal.api_calls));
         let weight = self.weight.unwrap_or(u64::from(normal.weight));
-        let api_qps = self.api_qps.unwrap_or(u64::from(normal.api_qps));
-        let api_burst = self.api_burst.unwrap_or(api_qps.saturating_mul(2));
+        let api_rate = api_rate(self.api_qps, self.api_burst)?;
         let log = self.log_bytes_per_second;
         let log = log.map_or(u64::from(normal.log_bytes_per_second), |bytes| bytes.0);
         let bad = |rule: &str| Err(rule.to_owned());
@@ -127,16 +130,9 @@ impl Raw {
         if weight == 0 || weight > 100 {
             return bad("weight must be from 1 to 100");
         }
-        if api_qps == 0 || api_qps > 10_000 {
-            return bad("apiQPS must be from 1 to 10000");
-        }
-        if api_burst == 0 || api_burst > 20_000 {
-            return bad("apiBurst must be from 1 to 20000");
-        }
         if !(1 << 10..=16 << 20).contains(&log) {
             return bad("logBytesPerSecond must be from 1Ki to 16Mi");
         }
-        let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         Ok(Limits {
             memory,
             cpu,
@@ -145,11 +141,35 @@ impl Raw {
             api_calls: u32::try_from(api_calls).unwrap_or(1),
             host_memory,
             weight: small(weight),
-            api_qps: small(api_qps),
-            api_burst: small(api_burst),
+            api_rate,
             log_bytes_per_second: small(log),
         })
     }
+}
+
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// The requests over time of a plugin whose document has these fields.
+fn api_rate(qps: Option<u64>, burst: Option<u64>) -> Result<Option<ApiRate>, String> {
+    let Some(qps) = qps else {
+        return match burst {
+            Some(_) => Err("apiBurst needs apiQPS".to_owned()),
+            None => Ok(None),
+        };
+    };
+    let burst = burst.unwrap_or(qps.saturating_mul(2));
+    if qps == 0 || qps > 10_000 {
+        return Err("apiQPS must be from 1 to 10000".to_owned());
+    }
+    if burst == 0 || burst > 20_000 {
+        return Err("apiBurst must be from 1 to 20000".to_owned());
+    }
+    Ok(Some(ApiRate {
+        per_second: small(qps),
+        burst: small(burst),
+    }))
 }
 
 /// The host memory of a plugin whose calls may use `memory` each.
@@ -206,14 +226,16 @@ mod tests {
         assert_eq!(read("{}"), Ok(Limits::default()));
         let over_time = |text: &str| {
             let limits = read(text).unwrap();
-            let (qps, burst) = (limits.api_qps, limits.api_burst);
-            (limits.weight, qps, burst, limits.log_bytes_per_second)
+            let rate = limits.api_rate.map(|rate| (rate.per_second, rate.burst));
+            (limits.weight, rate, limits.log_bytes_per_second)
         };
-        assert_eq!(over_time("{}"), (10, 200, 400, 64 << 10));
-        let burst = over_time(r#"{ "apiQPS": 50 }"#).2;
-        assert_eq!(burst, 100, "twice as many at once");
+        assert_eq!(over_time("{}"), (10, None, 64 << 10));
+        let rate = over_time(r#"{ "apiQPS": 50 }"#).1;
+        assert_eq!(rate, Some((50, 100)), "twice as many at once");
         let all = r#"{ "weight": 100, "apiQPS": 7, "apiBurst": 9, "logBytesPerSecond": "1Mi" }"#;
-        assert_eq!(over_time(all), (100, 7, 9, 1 << 20));
+        assert_eq!(over_time(all), (100, Some((7, 9)), 1 << 20));
+        let refused = read(r#"{ "apiBurst": 9 }"#);
+        assert_eq!(refused, Err("apiBurst needs apiQPS".to_owned()));
     }
 
     #[test]
@@ -231,8 +253,8 @@ mod tests {
                 "apiQPS must be from 1 to 10000",
             ),
             (
-                r#""apiBurst": 0"#,
-                r#""apiBurst": 20001"#,
+                r#""apiQPS": 9, "apiBurst": 0"#,
+                r#""apiQPS": 9, "apiBurst": 20001"#,
                 "apiBurst must be from 1 to 20000",
             ),
             (

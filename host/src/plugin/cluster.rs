@@ -360,7 +360,7 @@ impl Call {
         }
         self.check_requests()?;
         self.state.lock().requests += 1;
-        self.throttle().await;
+        let _seat = self.throttle().await;
         let waits = self.waits();
         let found = self.cluster.discovery.by_kind(api_version, kind).await;
         drop(waits);

@@ -11,7 +11,10 @@ use super::engine::SLOTS;
 use super::fair_scheduler::{FairScheduler, PluginQueue};
 use super::slots::{CallSlot, CallSlots};
 use super::waited::Waited;
-use crate::flowcontrol::{Claim, Quota, QuotaDecision, Rate, RateLimiter, Throttled};
+use crate::flowcontrol::{
+    Claim, Quota, QuotaDecision, Rate, RateLimiter, RequestClaim, RequestLimit, RequestSeat,
+    Throttled,
+};
 use crate::manifest::Limits;
 use crate::seams::{Clock, Seams};
 
@@ -24,8 +27,8 @@ const SAID: Duration = Duration::from_secs(10);
 /// What all plugins of a host may do over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Maxima {
-    /// Requests to the API server.
-    pub requests: Rate,
+    /// Requests to the API server; none: as many as the API server answers without delay.
+    pub requests: Option<Rate>,
     /// Log bytes each second, and 16 times as many at once.
     pub log_bytes: f64,
 }
@@ -33,16 +36,18 @@ pub struct Maxima {
 impl Default for Maxima {
     fn default() -> Self {
         Self {
-            requests: Rate {
-                per_second: 1000.0,
-                burst: 2000.0,
-            },
+            requests: None,
             log_bytes: f64::from(1 << 20),
         }
     }
 }
 
 impl Maxima {
+    fn requests(&self) -> RequestLimit {
+        self.requests
+            .map_or(RequestLimit::Shared, RequestLimit::Rate)
+    }
+
     fn log(&self) -> Rate {
         log_rate(self.log_bytes)
     }
@@ -68,7 +73,7 @@ pub(super) struct Shares {
 pub(super) struct VersionShare {
     shares: Arc<Shares>,
     plugin: Arc<str>,
-    requests: Claim,
+    requests: RequestClaim,
     log: Claim,
     line: PluginQueue,
     /// How many of its calls may be in flight at once.
@@ -100,7 +105,7 @@ impl Shares {
             // Below the pool's slots: a call waits here rather than fail there.
             slots: CallSlots::new(usize::try_from(SLOTS).unwrap_or(1).saturating_sub(4)),
             turns: FairScheduler::new(threads),
-            requests: RateLimiter::new(maxima.requests, seams.clone()),
+            requests: RateLimiter::new(maxima.requests(), seams.clone()),
             log: Mutex::new(Quota::new(maxima.log())),
             clock: seams.clock,
         })
@@ -108,7 +113,8 @@ impl Shares {
 
     /// From now on so much over time; none: without any limit over time.
     pub(super) fn limit(&self, maxima: Option<Maxima>) {
-        self.requests.limit(maxima.map(|maxima| maxima.requests));
+        let requests = maxima.map_or(RequestLimit::None, |maxima| maxima.requests());
+        self.requests.limit(requests);
         self.log.lock().limit(maxima.map(|maxima| maxima.log()));
     }
 
@@ -116,17 +122,20 @@ impl Shares {
     pub(super) fn join(self: &Arc<Self>, plugin: Arc<str>, limits: &Limits) -> VersionShare {
         let weight = limits.weight;
         self.slots.join(&plugin, weight, limits.concurrency);
-        let claim = |rate| Claim {
-            plugin: plugin.clone(),
-            weight,
-            rate,
-        };
         VersionShare {
-            requests: claim(Rate {
-                per_second: f64::from(limits.api_qps),
-                burst: f64::from(limits.api_burst),
-            }),
-            log: claim(log_rate(f64::from(limits.log_bytes_per_second))),
+            requests: RequestClaim {
+                plugin: plugin.clone(),
+                weight,
+                rate: limits.api_rate.map(|rate| Rate {
+                    per_second: f64::from(rate.per_second),
+                    burst: f64::from(rate.burst),
+                }),
+            },
+            log: Claim {
+                plugin: plugin.clone(),
+                weight,
+                rate: log_rate(f64::from(limits.log_bytes_per_second)),
+            },
             line: self.turns.line(plugin.clone(), weight),
             concurrency: limits.concurrency,
             dropped: Mutex::default(),
@@ -158,12 +167,16 @@ impl VersionShare {
         self.line.clone()
     }
 
-    /// Waits until one more request may be sent. The wait holds no turn. What of it is because of the others counts into
-    /// `waited`.
-    pub(super) async fn request(&self, throttled: &Throttled, waited: Option<&Waited>) {
+    /// Waits until one more request may be sent. The wait holds no turn. What of it is because of the others, or of the
+    /// API server, counts into `waited`.
+    pub(super) async fn request(
+        &self,
+        throttled: &Throttled,
+        waited: Option<&Waited>,
+    ) -> RequestSeat {
         let _waits = throttled.waits_for_request(self.shares.clock);
         let others = |from| waited.map(|waited| waited.begin_at(from));
-        self.shares.requests.wait(&self.requests, others).await;
+        self.shares.requests.wait(&self.requests, others).await
     }
 
     /// Whether a line of so many bytes may be written to the log.
@@ -214,7 +227,12 @@ mod tests {
     use tokio::runtime::Handle;
 
     use super::*;
+    use crate::manifest::ApiRate;
     use crate::seams::{Rng, Spawn};
+
+    fn api_rate(per_second: u32, burst: u32) -> Option<ApiRate> {
+        Some(ApiRate { per_second, burst })
+    }
 
     #[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
     fn shares() -> (Arc<Shares>, Clock) {
@@ -294,16 +312,15 @@ mod tests {
             ((100, 100), (1.0, 1.0), 2, 2),
             ((1, 2), (0.5, 2.0), 2, 1),
         ];
-        for ((api_qps, api_burst), (per_second, burst), seconds, count) in rows {
+        for (own, (per_second, burst), seconds, count) in rows {
             let (shares, clock) = shares();
-            let requests = Rate { per_second, burst };
+            let requests = Some(Rate { per_second, burst });
             shares.limit(Some(Maxima {
                 requests,
                 ..Maxima::default()
             }));
             let limits = Limits {
-                api_qps,
-                api_burst,
+                api_rate: api_rate(own.0, own.1),
                 ..Limits::default()
             };
             let share = shares.join("a".into(), &limits);
@@ -311,7 +328,7 @@ mod tests {
             let began = clock.now();
             let requests = async {
                 for _ in 0..3 {
-                    share.request(&throttled, Some(&waited)).await;
+                    drop(share.request(&throttled, Some(&waited)).await);
                 }
             };
             // As a deadline does that passes meanwhile: what goes on counts too.
@@ -334,8 +351,7 @@ mod tests {
         let (shares, _) = shares();
         let throttled = Throttled::default();
         let few = Limits {
-            api_qps: 1,
-            api_burst: 1,
+            api_rate: api_rate(1, 1),
             ..Limits::default()
         };
         let share = shares.join("a".into(), &few);
@@ -359,16 +375,14 @@ mod tests {
         let name: Arc<str> = "a".into();
         let few = Limits {
             concurrency: 1,
-            api_qps: 1,
-            api_burst: 1,
+            api_rate: api_rate(1, 1),
             log_bytes_per_second: 1 << 10,
             ..Limits::default()
         };
         let many = Limits {
             concurrency: 2,
             weight: 90,
-            api_qps: 10,
-            api_burst: 10,
+            api_rate: api_rate(10, 10),
             log_bytes_per_second: 1 << 20,
             ..Limits::default()
         };

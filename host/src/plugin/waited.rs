@@ -1,5 +1,5 @@
 //! How long a call waits for its host: for answers of the API server, for its turns to run, and for its share of the
-//! requests that all plugins may send.
+//! requests that the API server answers.
 //!
 //! - Waits that overlap count once.
 //! - The wait for a token of the plugin's own `apiQPS` does not count: the plugin sends more requests than it may.

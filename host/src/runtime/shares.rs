@@ -9,11 +9,11 @@ use crate::plugin::Maxima;
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Limits for all plugins together")]
 pub struct ShareFlags {
-    /// Requests each second that plugins send to the API server
-    #[arg(long, env = "WINDLASS_KUBE_API_QPS", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub kube_api_qps: u32,
+    /// Requests each second that plugins send to the API server [default: what the API server answers without delay]
+    #[arg(long, env = "WINDLASS_KUBE_API_QPS", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub kube_api_qps: Option<u32>,
     /// Requests that plugins send to the API server at once [default: twice --kube-api-qps]
-    #[arg(long, env = "WINDLASS_KUBE_API_BURST", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200_000))]
+    #[arg(long, env = "WINDLASS_KUBE_API_BURST", value_name = "N", requires = "kube_api_qps", value_parser = clap::value_parser!(u32).range(1..=200_000))]
     pub kube_api_burst: Option<u32>,
     /// Events that plugins publish each second; ten times as many at once
     #[arg(long, env = "WINDLASS_EVENT_QPS", value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -28,10 +28,10 @@ impl ShareFlags {
     pub fn maxima(&self) -> Maxima {
         let burst = self.kube_api_burst.map(f64::from);
         Maxima {
-            requests: Rate {
-                per_second: f64::from(self.kube_api_qps),
-                burst: burst.unwrap_or(2.0 * f64::from(self.kube_api_qps)),
-            },
+            requests: self.kube_api_qps.map(f64::from).map(|per_second| Rate {
+                per_second,
+                burst: burst.unwrap_or(2.0 * per_second),
+            }),
             log_bytes: f64::from(self.plugin_log_bytes_per_second),
         }
     }
@@ -64,9 +64,11 @@ mod tests {
         assert_eq!(none.shares.maxima(), Maxima::default());
         let flags = ["windlass", "--kube-api-qps=7", "--event-qps=3"];
         let shares = Flags::try_parse_from(flags).unwrap().shares;
-        let requests = shares.maxima().requests;
+        let requests = shares.maxima().requests.unwrap();
         assert_eq!((requests.per_second, requests.burst), (7.0, 14.0));
         assert_eq!(shares.events().burst, 30.0);
-        assert!(Flags::try_parse_from(["windlass", "--kube-api-qps=0"]).is_err());
+        for flag in ["--kube-api-qps=0", "--kube-api-burst=9"] {
+            assert!(Flags::try_parse_from(["windlass", flag]).is_err(), "{flag}");
+        }
     }
 }

@@ -139,7 +139,7 @@ fn hot_loop(known: &WarningInput) -> WarningText {
 fn throttled(known: &WarningInput) -> WarningText {
     let seconds = known.throttled.as_secs();
     (known.throttled >= LONG_THROTTLED).then(|| {
-        let text = format!("its requests to the API server have waited {seconds} s for their turn in the last ten minutes: let it send fewer, or raise limits.apiQPS (or --kube-api-qps, for all plugins)");
+        let text = format!("its requests to the API server have waited {seconds} s for their turn in the last ten minutes: the plugins send more than the API server answers without delay, or more than limits.apiQPS or --kube-api-qps allows. Let them send fewer, or raise the limit");
         ("Throttled", text)
     })
 }

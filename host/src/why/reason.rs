@@ -168,7 +168,7 @@ impl Reason {
             Self::Running(since) => format!("a pass over it runs, for {} now", format_duration(*since)),
             Self::RunningAndAgain(since) => format!("a pass over it runs, for {} now, and another one follows: something changed meanwhile", format_duration(*since)),
             Self::Paused(left) => format!("the API server is busy and asked the plugin to wait: {} more", format_duration(*left)),
-            Self::ClientThrottled(since) => format!("the plugin sends more requests to the API server than it may, and its passes wait, this one for {} now: let it send fewer, or raise spec.limits.apiQPS (or --kube-api-qps, for all plugins)", format_duration(*since)),
+            Self::ClientThrottled(since) => format!("requests of the plugin to the API server wait for their turn, those of this pass for {} now: the plugins send more than the API server answers without delay, or more than spec.limits.apiQPS or --kube-api-qps allows. Let them send fewer, or raise the limit", format_duration(*since)),
             Self::Queued(since) => format!("it has waited for a worker for {}: raise spec.limits.concurrency if that is long", format_duration(*since)),
             Self::QueuedLow(since) => format!("it has waited for {} behind objects that changed: no change of it is known", format_duration(*since)),
             Self::Backoff { left, failures } => format!("it has failed {failures} times in a row, and is tried again in {}, or when it changes", format_duration(*left)),

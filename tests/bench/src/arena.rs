@@ -179,12 +179,6 @@ pub(crate) fn document(
     if let (Value::Object(spec), Value::Object(more)) = (&mut spec, more) {
         spec.extend(more.clone());
     }
-    // As the peers, which send as fast as they can: what is measured is the machinery, and not its limits.
-    if let Some(spec) = spec.as_object_mut()
-        && let Some(limits) = spec.entry("limits").or_insert(json!({})).as_object_mut()
-    {
-        limits.entry("apiQPS").or_insert(json!(10_000));
-    }
     let document = json!({
         "apiVersion": "windlass.dev/v1alpha1",
         "kind": "Plugin",

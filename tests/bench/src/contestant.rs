@@ -242,7 +242,7 @@ impl Contestant {
 /// The arguments of Windlass.
 fn host(task: &Task) -> Vec<OsString> {
     let code = workspace().join("target/bench/code-cache");
-    let flags: [OsString; 11] = [
+    let flags: [OsString; 9] = [
         "run".into(),
         "--config".into(),
         task.config.clone().into(),
@@ -252,9 +252,6 @@ fn host(task: &Task) -> Vec<OsString> {
         "json".into(),
         "--code-cache".into(),
         code.into(),
-        // As the peers, which send as fast as they can.
-        "--kube-api-qps".into(),
-        "100000".into(),
     ];
     flags.into_iter().chain(task.more.clone()).collect()
 }

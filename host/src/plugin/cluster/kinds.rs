@@ -15,7 +15,7 @@ impl Call {
             None => {
                 self.check_requests()?;
                 self.state.lock().requests += 1;
-                self.throttle().await;
+                let _seat = self.throttle().await;
                 let waits = self.waits();
                 let catalog = self.cluster.discovery.catalog().await;
                 drop(waits);

@@ -28,7 +28,7 @@ impl Call {
         }
         self.check_requests()?;
         self.state.lock().requests += 1;
-        self.throttle().await;
+        let _seat = self.throttle().await;
         let _waits = self.waits();
         let api = self.cluster.api.clone();
         let (resource, metadata) = (&target.resource, &object.metadata);

@@ -72,7 +72,7 @@ impl Call {
             state.requests += 1;
             state.lookups += 1;
         }
-        self.throttle().await;
+        let _seat = self.throttle().await;
         let _waits = self.waits();
         Ok(self.cluster.api.has(right).await)
     }

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use http::Method;
 use serde_json::value::RawValue;
 
 use super::{Call, WriteMode};
 use crate::api::{ApiError, Request};
-use crate::flowcontrol::Throttled;
+use crate::flowcontrol::{RequestClass, RequestSeat, Throttled};
 use crate::plugin::bindings::cluster::Error;
 use crate::plugin::redact::Redactor;
 use crate::plugin::shares::{Logged, VersionShare};
@@ -64,12 +65,12 @@ impl Call {
         &self.cluster.throttled
     }
 
-    /// Waits until the plugin may send one more request. That the others keep it waiting is not its own time.
-    pub(super) async fn throttle(&self) {
-        if let Some(share) = &self.share {
-            let waited = self.waited.as_ref();
-            share.request(&self.cluster.throttled, waited).await;
-        }
+    /// Waits until the plugin may send one more request, which ends when the answer is dropped. That the others keep it
+    /// waiting is not its own time.
+    pub(super) async fn throttle(&self) -> Option<RequestSeat> {
+        let share = self.share.as_ref()?;
+        let waited = self.waited.as_ref();
+        Some(share.request(&self.cluster.throttled, waited).await)
     }
 
     /// Sends a request when the plugin may: every request of a guest but a look-up goes through here.
@@ -102,7 +103,14 @@ impl Call {
 
     async fn answer_to(&mut self, request: Request) -> Result<Box<RawValue>, ApiError> {
         self.state.lock().requests += 1;
-        self.throttle().await;
+        let seat = self.throttle().await;
+        let request = match seat {
+            Some(seat) => {
+                let class = class_of(&request);
+                request.in_seat(seat.of_class(class))
+            }
+            None => request,
+        };
         self.answer.set(0);
         // A list says how long its answer may be, and has made room for it.
         let _waits = self.waits();
@@ -200,6 +208,17 @@ impl Call {
             tracing::warn!(plugin, object, "{said}");
         }
         false
+    }
+}
+
+/// With which other requests its time can be compared. A list says how long its answer may be.
+fn class_of(request: &Request) -> RequestClass {
+    if request.longest <= ANSWER {
+        RequestClass::Other
+    } else if request.method == Method::GET {
+        RequestClass::Read
+    } else {
+        RequestClass::Write
     }
 }
 

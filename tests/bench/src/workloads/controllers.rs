@@ -135,7 +135,7 @@ fn manager(kubeconfig: &Path, is_raised: bool) -> Vec<OsString> {
     arguments
 }
 
-/// The arguments of a host. Its own limit is 1,000 requests a second for all plugins.
+/// The arguments of a host.
 fn plugins(kubeconfig: &Path, config: &Path) -> Vec<OsString> {
     let code = workspace().join("target/bench/code-cache");
     vec![

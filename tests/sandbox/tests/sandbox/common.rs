@@ -18,8 +18,7 @@ pub(crate) const TIGHT: Limits = Limits {
     concurrency: 1,
     api_calls: 100,
     weight: 10,
-    api_qps: 10_000,
-    api_burst: 20_000,
+    api_rate: None,
     log_bytes_per_second: 1 << 20,
     host_memory: windlass_host::memory::Bounds::NONE,
 };

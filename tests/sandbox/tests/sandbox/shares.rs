@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{Either, join_all, select};
-use windlass_host::manifest::Limits;
+use windlass_host::manifest::{ApiRate, Limits};
 use windlass_host::plugin::Action;
 use windlass_sandbox_tests::{House, Tenant, logs};
 
@@ -16,8 +16,10 @@ use crate::common::{AMPLE, GOOD, api_server, paused_api_server, tenant};
 const USUAL: Limits = Limits {
     deadline: Duration::from_secs(600),
     concurrency: 8,
-    api_qps: 200,
-    api_burst: 400,
+    api_rate: Some(ApiRate {
+        per_second: 200,
+        burst: 400,
+    }),
     log_bytes_per_second: 64 << 10,
     ..AMPLE
 };
@@ -73,8 +75,10 @@ async fn eight_plugins_that_never_end_their_calls_do_not_stop_a_ninth() {
 async fn requests_over_time_are_limited_for_each_plugin_and_shared() {
     let house = House::inline(paused_api_server(&[GOOD])).unwrap();
     let few = Limits {
-        api_qps: 20,
-        api_burst: 40,
+        api_rate: Some(ApiRate {
+            per_second: 20,
+            burst: 40,
+        }),
         ..USUAL
     };
     let flood = tenant(&house, "flood", "wait_api", few).await;

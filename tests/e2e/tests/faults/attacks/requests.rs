@@ -1,6 +1,7 @@
 //! Attacks with requests, writes, Events and log lines: what a plugin may do over time.
 //!
 //! A count is compared with what the time since the attackers came allows. A slow machine only makes both smaller.
+//! Without a limit, what counts is that the neighbours have what they had.
 
 use anyhow::{Result, ensure};
 use windlass_e2e::control_plane;
@@ -16,7 +17,7 @@ struct Limit {
     per_second: f64,
 }
 
-/// Requests to the API server, writes among them: the defaults of `spec.limits.apiBurst` and `spec.limits.apiQPS`.
+/// Requests to the API server: `spec.limits.apiBurst` and `spec.limits.apiQPS` of [`READS`].
 const REQUESTS: Limit = Limit {
     burst: 400.0,
     per_second: 200.0,
@@ -42,6 +43,7 @@ const THROTTLED: Sign =
 /// Reads from the API server without end.
 const READS: Attack = Attack {
     config: r#"{ "attack": "read_from_server", "again": 100 }"#,
+    limits: r#"{ "apiQPS": 200 }"#,
     objects: 16,
     passes: 16,
     signs: &[THROTTLED],
@@ -49,12 +51,11 @@ const READS: Attack = Attack {
     ..ATTACK
 };
 
-/// Creates and deletes objects under new names.
+/// Creates and deletes objects under new names, as fast as the API server answers.
 const WRITES: Attack = Attack {
     config: r#"{ "attack": "create_and_delete" }"#,
     objects: 16,
     passes: 64,
-    signs: &[THROTTLED],
     neighbours: NINE,
     ..ATTACK
 };
@@ -116,18 +117,10 @@ async fn a_plugin_that_reads_without_end_keeps_to_its_requests() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_plugin_that_creates_and_deletes_under_new_names_keeps_to_its_requests() -> Result<()> {
+async fn a_plugin_that_creates_and_deletes_without_a_limit_leaves_the_others_theirs() -> Result<()>
+{
     let stage = Stage::set("creates_and_deletes", &WRITES).await?;
     stage.attack().await?;
-    // As the server saw it.
-    let writes = control_plane()?.audit()?.into_iter().filter(|event| {
-        let is_write = matches!(event.verb.as_str(), "create" | "delete" | "patch");
-        let maps = format!("/namespaces/{}/configmaps", stage.home.namespace);
-        let is_done = event.stage == "ResponseComplete";
-        is_write && is_done && event.request_uri.contains(&maps)
-    });
-    let writes = u32::try_from(writes.count())?;
-    REQUESTS.check("writes", f64::from(writes), &stage)?;
     stage.named().await?;
     stage.end().await
 }
