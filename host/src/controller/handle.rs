@@ -199,9 +199,10 @@ impl ControllerHandle {
         }
     }
 
-    /// Whether `key` is to run again, and is held back since it is in a hot loop.
-    pub fn is_held_back(&self, key: &Key) -> bool {
-        matches!(self.queue.place(&self.queue_key(key)).0, QueuePosition::Delayed(delayed) if delayed.hold == Some(Hold::HotLoop))
+    /// The objects that are to run again already, and that `hold` holds back.
+    pub fn held(&self, hold: Hold) -> Vec<PrimaryKey> {
+        let keys = self.queue.held(self.kind, hold).into_iter();
+        keys.map(|key| self.primary_key(&key)).collect()
     }
 
     /// Waits until everything that the plugin watches has been seen as the server has it now.

@@ -351,6 +351,15 @@ impl<K: Clone + Ord + Hash, T: Copy + Ord, N: Payload> Queue<K, T, N> {
         }
     }
 
+    /// The keys that are to run already, and what holds each back.
+    pub(super) fn held(&self) -> impl Iterator<Item = (&K, Hold)> {
+        self.alarms.iter().filter_map(|(due, handle)| {
+            let slot = self.keys.get(*handle)?;
+            let (until, hold) = slot.entry.held?;
+            (until == *due).then_some((&slot.key, hold))
+        })
+    }
+
     /// What is noted of the keys that are next, of either priority.
     pub(super) fn heads(&self) -> impl Iterator<Item = &N> {
         let entry = |handle: &Handle| Some(&self.keys.get(*handle)?.entry);

@@ -287,6 +287,15 @@ impl WorkQueue {
         (place, paused.filter(|left| !left.is_zero()))
     }
 
+    /// The keys of a kind that are to run already, and that `hold` holds back.
+    pub(super) fn held(&self, kind: u16, hold: Hold) -> Vec<Key> {
+        let state = self.state.lock();
+        let held = state.queue.held();
+        held.filter(|(key, why)| key.kind == kind && *why == hold)
+            .map(|(key, _)| key.key.clone())
+            .collect()
+    }
+
     /// How many keys wait and how many run.
     pub(super) fn load(&self) -> (usize, usize) {
         let state = self.state.lock();

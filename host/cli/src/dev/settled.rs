@@ -1,13 +1,16 @@
 //! When everything is at rest: nothing waits for a worker, and nothing that the server has was not seen.
+//!
+//! - A key that waits for its pace has work to do: its last pass used much CPU time, and something has changed since.
+//! - A key in a hot loop waits for seconds. The loop counts as rest, and as one without end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::names::Names;
-use windlass_host::controller::{PrimaryKey, Record};
+use windlass_host::controller::{Hold, PrimaryKey, Record};
 use windlass_host::hosting::Host;
-use windlass_host::metrics::PluginStage;
+use windlass_host::metrics::{PluginStage, QueueDepth};
 
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(10);
@@ -39,8 +42,10 @@ pub(super) async fn settled(host: &Arc<Host>, plugins: &Names) -> Rest {
                     handle.barrier().await;
                 }
             }
+            // Taken before the last look: what is held back now may run in the next moment.
+            let rest = rest(host, plugins);
             if at_rest(host, plugins) && passes(host, plugins) == before {
-                return rest(host, plugins);
+                return rest;
             }
         }
         host.seams.clock.sleep(LOOK).await;
@@ -56,24 +61,49 @@ fn passes(host: &Host, plugins: &Names) -> u64 {
 }
 
 fn at_rest(host: &Host, plugins: &Names) -> bool {
-    plugins.all().iter().all(|plugin| {
-        let meters = host.metrics.of(plugin);
-        let waiting = meters.waiting();
+    let mut all = plugins.all().into_iter();
+    all.all(|plugin| Sight::of(host, &plugin).rests())
+}
+
+/// What is known of one plugin at one moment.
+#[derive(Clone, Debug, Default)]
+struct Sight {
+    stage: PluginStage,
+    /// How many of its kinds a controller looks after.
+    kinds: usize,
+    waiting: QueueDepth,
+    /// How many objects are to run already, and wait for their pace.
+    paced: usize,
+    /// How many objects are tried again soon.
+    retried: usize,
+}
+
+impl Sight {
+    fn of(host: &Host, plugin: &str) -> Self {
+        let (meters, handles) = (host.metrics.of(plugin), host.handles.of(plugin));
+        let held = handles.iter().map(|handle| handle.held(Hold::Pace).len());
+        let last = newest(&host.records.all_of(plugin));
+        Self {
+            stage: meters.stage(),
+            kinds: handles.len(),
+            waiting: meters.waiting(),
+            paced: held.sum(),
+            retried: last.values().filter(|last| tries_on(last)).count(),
+        }
+    }
+
+    fn rests(&self) -> bool {
         // What is refused does not move by itself.
         if matches!(
-            meters.stage(),
+            self.stage,
             PluginStage::Refused(_) | PluginStage::Quarantined(_)
         ) {
             return true;
         }
-        let is_idle = waiting.normal + waiting.low + waiting.running == 0;
-        let works = meters.stage().is_running() && !host.handles.of(plugin).is_empty();
-        works
-            && is_idle
-            && !newest(&host.records.all_of(plugin))
-                .values()
-                .any(|last| tries_on(last))
-    })
+        let works = self.stage.is_running() && self.kinds > 0;
+        let busy = self.waiting.normal + self.waiting.low + self.waiting.running;
+        works && busy + self.paced + self.retried == 0
+    }
 }
 
 /// Whether a failed pass is made again so soon that one waits for it.
@@ -99,24 +129,28 @@ fn rest(host: &Host, plugins: &Names) -> Rest {
         };
         rest.failed
             .extend(held.map(|why| format!("{plugin}: {why}")));
-        let handles = host.handles.of(&plugin);
-        let is_held_back = |primary: &PrimaryKey| {
-            let mut handles = handles.iter();
-            let handle = handles.find(|handle| *handle.primary() == *primary.resource);
-            handle.is_some_and(|handle| handle.is_held_back(&primary.key))
-        };
-        for (primary, last) in newest(&host.records.all_of(&plugin)) {
-            rest.objects += 1;
-            // It rests only because the host slows it down.
-            if let Some(what) = last.hot_loop.as_ref().filter(|_| is_held_back(&primary)) {
-                rest.endless.push(format!("{primary}: each pass {what}"));
-            }
+        let last = newest(&host.records.all_of(&plugin));
+        rest.objects += last.len();
+        for handle in host.handles.of(&plugin) {
+            let held = handle.held(Hold::HotLoop).into_iter();
+            let named = held.map(|primary| endless(&primary, last.get(&primary)));
+            rest.endless.extend(named);
+        }
+        for (primary, last) in last {
             if let Some(error) = &last.error {
                 rest.failed.push(format!("{primary}: {error}"));
             }
         }
     }
     rest
+}
+
+/// Says of an object that it rests only because the host slows it down.
+fn endless(primary: &PrimaryKey, last: Option<&Arc<Record>>) -> String {
+    // Of the passes of many objects only the newest are kept.
+    let what = last.and_then(|last| last.hot_loop.as_deref());
+    let what = what.unwrap_or("writes what it has written before");
+    format!("{primary}: each pass {what}")
 }
 
 /// The objects that run most often, the busiest first, with what their last pass did: what to look at when there is no
@@ -158,6 +192,78 @@ fn busy(times: usize, last: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_work_to_do_is_not_at_rest() {
+        let running = || Sight {
+            stage: PluginStage::Running,
+            kinds: 1,
+            ..Sight::default()
+        };
+        let waiting = |waiting| Sight {
+            waiting,
+            ..running()
+        };
+        let none = QueueDepth::default();
+        let rows = [
+            (running(), true),
+            (Sight::default(), false),
+            (
+                Sight {
+                    kinds: 0,
+                    ..running()
+                },
+                false,
+            ),
+            (waiting(QueueDepth { normal: 1, ..none }), false),
+            (waiting(QueueDepth { low: 1, ..none }), false),
+            (waiting(QueueDepth { running: 1, ..none }), false),
+            // It asked to run again later, or the host has found a hot loop.
+            (waiting(QueueDepth { delayed: 1, ..none }), true),
+            (
+                Sight {
+                    paced: 1,
+                    ..waiting(QueueDepth { delayed: 1, ..none })
+                },
+                false,
+            ),
+            (
+                Sight {
+                    retried: 1,
+                    ..running()
+                },
+                false,
+            ),
+            (
+                Sight {
+                    stage: PluginStage::Refused("no".into()),
+                    ..Sight::default()
+                },
+                true,
+            ),
+        ];
+        for (sight, want) in rows {
+            assert_eq!(sight.rests(), want, "{sight:?}");
+        }
+    }
+
+    #[test]
+    fn an_endless_loop_is_named_though_its_passes_are_forgotten() {
+        let primary = PrimaryKey::greeting(None, "a");
+        let looped = Record {
+            hot_loop: Some("rewrites Greeting b .spec.name".into()),
+            ..Record::settled()
+        };
+        let named = [
+            endless(&primary, Some(&Arc::new(looped))),
+            endless(&primary, None),
+        ];
+        let want = [
+            "Greeting a: each pass rewrites Greeting b .spec.name",
+            "Greeting a: each pass writes what it has written before",
+        ];
+        assert_eq!(named, want);
+    }
 
     #[test]
     fn a_failure_is_waited_for_a_few_times_and_a_terminal_one_not_at_all() {

@@ -52,6 +52,32 @@ async fn a_waiting_worker_gets_a_key_when_its_delay_ends() {
     assert_eq!(queue.clock.now() - start, Duration::from_secs(20));
 }
 
+/// `windlass dev --once` ended in the middle of a loop: two objects wrote to each other, and both waited for their pace.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_waits_for_its_pace_is_held_and_not_idle() {
+    for hold in [Hold::Pace, Hold::HotLoop] {
+        let (queue, second) = (queue(), Duration::from_secs(1));
+        queue.add(0, wakeup("a", WakeReason::Listed));
+        let one = queue.take().await.unwrap();
+        queue.hold(&key("a"), second, hold);
+        queue.done(&one);
+        assert_eq!(queue.held(0, hold), [], "nothing has changed");
+        let why = WakeReason::Changed("Greeting".into(), Key::new(None, "b"));
+        queue.add(0, wakeup("a", why));
+        assert!(queue.take().now_or_never().is_none());
+        let depth = queue.waiting();
+        assert_eq!((depth.normal, depth.running, depth.delayed), (0, 0, 1));
+        assert_eq!(queue.held(0, hold), [key("a").key]);
+        assert_eq!(queue.held(1, hold), [], "of another kind");
+        let other = [Hold::Pace, Hold::HotLoop].map(|it| queue.held(0, it).len());
+        assert_eq!(other.iter().sum::<usize>(), 1, "{hold:?}");
+        let start = queue.clock.now();
+        assert_eq!(taken(queue.take().await), Some(key("a")));
+        assert_eq!(queue.clock.now() - start, second);
+        assert_eq!(queue.held(0, hold), []);
+    }
+}
+
 /// Takes every key that is queued, and hands it back: when each was taken, in milliseconds.
 async fn take_all(queue: &WorkQueue, count: usize) -> Vec<u128> {
     let start = queue.clock.now();
