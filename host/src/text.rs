@@ -4,6 +4,7 @@ mod invisible;
 mod log_once;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
 
 use invisible::is_invisible;
@@ -114,6 +115,16 @@ pub fn format_duration(time: Duration) -> String {
     }
 }
 
+/// A number of things as people say it: `1 write`, `2 writes`, `3 passes`.
+pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(number: N, one: &str) -> String {
+    let ending = match (number == N::from(1), one.ends_with('s')) {
+        (true, _) => "",
+        (false, true) => "es",
+        (false, false) => "s",
+    };
+    format!("{number} {one}{ending}")
+}
+
 /// Bytes as people say them: `1.1 MiB`.
 #[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
 pub fn mebibytes(bytes: u64) -> String {
@@ -160,6 +171,18 @@ fn is_dns_word(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_said_in_the_singular() {
+        let said = [0, 1, 2]
+            .map(|number: usize| [counted(number, "write"), counted(number, "pass")].join(", "));
+        let want = [
+            "0 writes, 0 passes",
+            "1 write, 1 pass",
+            "2 writes, 2 passes",
+        ];
+        assert_eq!(said, want);
+    }
 
     #[test]
     fn only_what_differs_is_shown_and_a_little_around_it() {

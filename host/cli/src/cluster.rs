@@ -37,6 +37,7 @@ use windlass_host::screen::print;
 use windlass_host::seams::{Seams, Task};
 use windlass_host::shutdown::{self, ShutdownPhase, advance};
 use windlass_host::source::{FolderWatch, Wanted};
+use windlass_host::text::counted;
 
 pub use flags::LocalClusterFlags;
 
@@ -127,9 +128,9 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
         let status = page.map(|page| format!(", status at {page}"));
         // Where nobody hears it, the cluster runs all the same.
         let _ = print(&format!(
-            "the cluster at {url} has {nodes} node{} and {} plugins{}\nexport KUBECONFIG={}",
-            if nodes == 1 { "" } else { "s" },
-            names.len(),
+            "the cluster at {url} has {} and {}{}\nexport KUBECONFIG={}",
+            counted(nodes, "node"),
+            counted(names.len(), "plugin"),
             status.unwrap_or_default(),
             kubeconfig.display()
         ));

@@ -20,7 +20,7 @@ use crate::manifest::belongs_to_kubernetes;
 use crate::object::finalizer_of;
 use crate::screen::{complain, print};
 use crate::seams::{Seams, Task};
-use crate::text::is_dns_label;
+use crate::text::{counted, is_dns_label};
 
 /// Remove a plugin's finalizers from all objects.
 #[derive(Debug, Args)]
@@ -178,7 +178,8 @@ async fn take_off(flags: &ReleaseFlags, api: &Api, seams: &Seams) -> anyhow::Res
         }
     }
     if failed > 0 {
-        bail!("{failed} of the steps above failed; {released} objects were released");
+        let released = counted(released, "object");
+        bail!("{failed} of the steps above failed; released: {released}");
     }
     if released == 0 && !flags.dry_run {
         complain(&format!("no object carries the finalizer {finalizer}"));

@@ -23,6 +23,7 @@ use crate::metrics::{PluginMetrics, PluginStage};
 
 use crate::seams::watch;
 use crate::shutdown::{Phases, ShutdownPhase, reached};
+use crate::text::counted;
 
 /// How often it is asked whether the last pass has ended.
 const DRAIN_LOOK: Duration = Duration::from_millis(10);
@@ -351,7 +352,8 @@ impl<'a> PluginRunner<'a> {
             tracing::info!(
                 plugin = self.plugin,
                 left,
-                "stopped; {left} objects keep the finalizer {finalizer} until the plugin runs again: `windlass release {} --finalizer {finalizer}` takes it off",
+                "stopped; the finalizer {finalizer} stays on {} until the plugin runs again: `windlass release {} --finalizer {finalizer}` takes it off",
+                counted(left, "object"),
                 self.plugin
             );
         }

@@ -361,7 +361,11 @@ impl Description {
             };
             let subresource =
                 subresource.map_or(String::new(), |subresource| format!("/{subresource}"));
-            missing.push(format!("{} {plural}{group}{subresource}", verbs.join(" ")));
+            // Two kinds may ask for the same.
+            let one = format!("{} {plural}{group}{subresource}", verbs.join(" "));
+            if !missing.contains(&one) {
+                missing.push(one);
+            }
         }
         missing
     }

@@ -2,7 +2,7 @@
 
 use windlass_host::api::Resource;
 use windlass_host::grants::{Grant, Grants, Namespaces};
-use windlass_host::plugin::Description;
+use windlass_host::plugin::{Description, Need};
 use windlass_host::text::clean;
 
 /// The longest text of a component that is shown.
@@ -79,19 +79,30 @@ pub(super) fn powerful(description: &Description, granted: &Grants) -> Vec<Strin
     lines
 }
 
-/// What it asks for, a line for each resource: `configmaps: get list watch`.
+/// What it asks for, a line for each resource: `configmaps: get list watch`. Two kinds may ask for the same.
 pub(super) fn need_lines(description: &Description) -> Vec<String> {
-    let needs = description.needs.iter();
-    needs
-        .map(|need| {
-            let names = if need.names.is_empty() {
-                String::new()
-            } else {
-                format!(" {}", need.names.join(" "))
-            };
-            format!("{}{names}: {}", need.resource, need.verbs.join(" "))
-        })
-        .collect()
+    let mut all: Vec<(&Need, Vec<&str>)> = Vec::new();
+    for need in &description.needs {
+        let what = |one: &Need| (one.group.clone(), one.resource.clone(), one.names.clone());
+        let place = all.iter().position(|(held, _)| what(held) == what(need));
+        let verbs = need.verbs.iter().map(String::as_str);
+        match place.and_then(|place| all.get_mut(place)) {
+            Some((_, held)) => {
+                for verb in verbs {
+                    if !held.contains(&verb) {
+                        held.push(verb);
+                    }
+                }
+            }
+            None => all.push((need, verbs.collect())),
+        }
+    }
+    let line = |(need, verbs): (&Need, Vec<&str>)| {
+        let names = need.names.iter().map(|name| format!(" {name}"));
+        let names: String = names.collect();
+        format!("{}{names}: {}", need.resource, verbs.join(" "))
+    };
+    all.into_iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -118,6 +129,23 @@ mod tests {
         let leases = Description::asking("coordination.k8s.io", "leases", &["get"]);
         let never = requested_grants(&Grants::default(), &leases, &[]);
         assert!(!never.cover_need("get", "coordination.k8s.io", "leases", &[]));
+    }
+
+    #[test]
+    fn a_resource_that_two_kinds_ask_for_has_one_line() {
+        let mut both = needs("jobs", &["get", "list", "watch"]);
+        for more in [
+            needs("pods", &["get"]),
+            needs("jobs", &["watch", "delete"]),
+            needs("jobs", &["get", "list", "watch"]),
+        ] {
+            both.needs.extend(more.needs);
+        }
+        let want = ["jobs: get list watch delete", "pods: get"];
+        assert_eq!(need_lines(&both), want);
+        let missing = both.missing(&Grants::default());
+        let want = ["get list watch jobs", "get pods", "watch delete jobs"];
+        assert_eq!(missing, want, "each once");
     }
 
     #[test]

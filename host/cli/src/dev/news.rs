@@ -10,7 +10,7 @@ use serde::Serialize;
 use windlass_host::needs::lacks;
 use windlass_host::object::ObjectRef;
 use windlass_host::screen::Tone;
-use windlass_host::text::{format_duration, shell_word};
+use windlass_host::text::{counted, format_duration, shell_word};
 use windlass_host::why::PassAnswer;
 use wrote::{has_effect, lines};
 
@@ -328,9 +328,9 @@ fn pass_said(object: &ObjectRef, next_ms: Option<u64>, pass: &PassAnswer) -> Sai
         pass.wrote.iter().filter(has_effect).count(),
     );
     let what = match (pass.observes, writes) {
-        (false, writes) => format!("{writes} writes"),
+        (false, writes) => counted(writes, "write"),
         (true, 0) => "no difference".to_owned(),
-        (true, writes) => format!("would send {writes} writes"),
+        (true, writes) => format!("would send {}", counted(writes, "write")),
     };
     let mut text = format!("{object}  {why}  {took}  {what}");
     for wrote in pass.wrote.iter().filter(has_effect) {

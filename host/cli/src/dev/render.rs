@@ -38,7 +38,7 @@ use windlass_host::recording::Function;
 use windlass_host::runtime::{HostDependencies, identity, wire};
 use windlass_host::screen::{Tone, print_document, print_json, print_status};
 use windlass_host::seams::{Rng, Seams};
-use windlass_host::text::clean;
+use windlass_host::text::{clean, counted};
 use windlass_host::view::{View, WatchSpec};
 use windlass_yaml::comment;
 
@@ -121,7 +121,7 @@ pub async fn render(flags: RenderFlags, threads: usize, seams: Seams) -> anyhow:
         ObjectFormat::Json => print_json(&(serde_json::to_string_pretty(&rendering)? + "\n")),
     }?;
     if failed > 0 {
-        bail!("{failed} of {number} calls failed");
+        bail!("{failed} of {} failed", counted(number, "call"));
     }
     Ok(())
 }

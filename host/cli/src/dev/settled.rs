@@ -11,6 +11,7 @@ use super::names::Names;
 use windlass_host::controller::{Hold, PrimaryKey, Record};
 use windlass_host::hosting::Host;
 use windlass_host::metrics::{PluginStage, QueueDepth};
+use windlass_host::text::counted;
 
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(10);
@@ -173,7 +174,7 @@ pub(super) fn busiest(host: &Host, plugins: &Names) -> Vec<String> {
 
 /// What one of them did.
 fn busy(times: usize, last: &Record) -> String {
-    let mut text = format!("{}: {times} passes", last.primary);
+    let mut text = format!("{}: {}", last.primary, counted(times, "pass"));
     if let Some(why) = last.reasons.first.first() {
         text.push_str(&format!("; the last one since {why}"));
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::bail;
 
 use super::settled::Rest;
+use windlass_host::text::counted;
 
 /// What `--once` ends with.
 pub(super) fn verdict(
@@ -25,14 +26,16 @@ pub(super) fn verdict(
     if !rest.failed.is_empty() {
         let (number, objects) = (rest.failed.len(), rest.objects);
         bail!(
-            "{number} of {objects} objects failed\n{}",
+            "{number} of {} failed\n{}",
+            counted(objects, "object"),
             rest.failed.join("\n")
         );
     }
     if !rest.endless.is_empty() {
         let (number, objects) = (rest.endless.len(), rest.objects);
         bail!(
-            "not settled: {number} of {objects} objects are reconciled in an endless loop; let each pass write the same value, or look for another writer of the field\n{}",
+            "not settled: an endless loop reconciles {number} of {}; let each pass write the same value, or look for another writer of the field\n{}",
+            counted(objects, "object"),
             rest.endless.join("\n")
         );
     }
@@ -68,7 +71,7 @@ mod tests {
             (
                 Some(endless),
                 false,
-                "not settled: 1 of 2 objects are reconciled in an endless loop",
+                "not settled: an endless loop reconciles 1 of 2 objects",
             ),
             (Some(failed), false, "1 of 2 objects failed\nGreeting a: no"),
             (Some(fine()), true, "refused some"),

@@ -24,6 +24,7 @@ use super::sdk::{Sdk, all};
 use super::workspace::Workspace;
 use windlass_host::screen::{Tone, go_on, print_status};
 use windlass_host::seams::{Rng, Seams};
+use windlass_host::text::counted;
 
 #[derive(RustEmbed)]
 #[folder = "../../guest-sdk/template/any"]
@@ -62,7 +63,7 @@ pub fn new(flags: &NewFlags, seams: &Seams) -> anyhow::Result<()> {
     print_status(
         Tone::Good,
         "Created",
-        &format!("{name}/ ({language}, {number} files)"),
+        &format!("{name}/ ({language}, {})", counted(number, "file")),
     )?;
     let definition = draft.kind.definition_file();
     let width = definition.len().max(19);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use windlass_host::plugin::transcript::ImportCall;
 use windlass_host::recording::{CallOutcome, Recording};
-use windlass_host::text::difference as lines;
+use windlass_host::text::{counted, difference as lines};
 
 /// The decisions of a pass, in order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,9 +44,9 @@ impl Decisions {
 
     /// In a few words.
     pub(super) fn summary(&self) -> String {
-        let writes = self.writes.len();
+        let writes = counted(self.writes.len(), "write");
         match &self.outcome {
-            CallOutcome::Returned(answer) => format!("{writes} writes, then {answer}"),
+            CallOutcome::Returned(answer) => format!("{writes}, then {answer}"),
             CallOutcome::Failed {
                 reason,
                 message,
@@ -61,7 +61,7 @@ impl Decisions {
                     "transient" | "terminal" => format!("a {reason} failure: {message}"),
                     _ => message.clone(),
                 };
-                format!("{writes} writes, then {failure}{output}")
+                format!("{writes}, then {failure}{output}")
             }
         }
     }
@@ -100,7 +100,7 @@ mod tests {
         let made = |notes: &[ImportCall], text: &str| Decisions::of(notes, returned(text));
         let one = made(&[note("apply", 1)], "awaitChange");
         assert_eq!(one, made(&[note("apply", 1)], "awaitChange"));
-        assert_eq!(one.summary(), "1 writes, then awaitChange");
+        assert_eq!(one.summary(), "1 write, then awaitChange");
         let other = made(&[note("apply", 2), note("get", 1)], "done");
         let got = difference(&one, &other);
         let lines = [

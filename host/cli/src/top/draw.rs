@@ -10,7 +10,7 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
 
 use super::state::{Screen, View};
 use windlass_host::status::{COLUMNS, PluginStatus, cells};
-use windlass_host::text::format_duration;
+use windlass_host::text::{counted, format_duration};
 
 /// So many lines of warnings are shown at most.
 const WARNINGS: u16 = 8;
@@ -67,9 +67,9 @@ fn headline(screen: &Screen) -> String {
                 let status = &details.status;
                 let passes = &status.passes;
                 format!(
-                    "   {}, {} passes, {} failed, {} objects fail now, {} are paused{}",
+                    "   {}, {}, {} failed; now failing: {}, paused: {}{}",
                     status.state,
-                    passes.total,
+                    counted(passes.total, "pass"),
                     passes.failed,
                     status.failing,
                     status.paused,

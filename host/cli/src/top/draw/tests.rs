@@ -104,7 +104,7 @@ fn from_all_plugins_to_one_to_an_object_and_back() {
     screen.takes(Ok(Asked::Plugin(Box::new(details()))));
     let one = screen_text(&screen);
     for line in [
-        "busy   running, 7 passes, 0 failed, 0 objects fail now, 2 are paused",
+        "busy   running, 7 passes, 0 failed; now failing: 0, paused: 2",
         "FAILING  Greeting n/ada  3 ms  1         20 s  no luck",
         "SLOWEST  Greeting n/bob",
     ] {

@@ -44,7 +44,7 @@ async fn once_fails_when_a_pass_or_an_object_does() -> Result<()> {
     fs::write(folder.join("plugin.yaml"), trapping)?;
     let errors = fails(&Dev::start(folder, &["--once"])?).await?;
     ensure!(
-        errors.contains("1 of 1 objects failed\nGreeting default/ada: plugin trapped"),
+        errors.contains("1 of 1 object failed\nGreeting default/ada: plugin trapped"),
         "{errors}"
     );
     fs::write(folder.join("plugin.yaml"), plugin)?;

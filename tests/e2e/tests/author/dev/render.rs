@@ -154,7 +154,7 @@ fn a_call_that_fails_and_an_object_that_is_not_there_are_errors() -> Result<()> 
     );
     assert_eq!(failed.status.code(), Some(1));
     ensure!(
-        errors.contains("1 of 1 calls failed") && out.contains("this version is made to trap"),
+        errors.contains("1 of 1 call failed") && out.contains("this version is made to trap"),
         "{out}{errors}"
     );
     let (component, files) = greeter()?;

@@ -66,7 +66,7 @@ async fn a_failed_pass_is_recorded_and_made_again() -> Result<()> {
     // Wherever it is kept, it needs no cluster and no project.
     let (code, said) = replay(recording, &[])?;
     let same =
-        "same: 1 writes, then plugin trapped: wasm trap: wasm `unreachable` instruction executed\n";
+        "same: 1 write, then plugin trapped: wasm trap: wasm `unreachable` instruction executed\n";
     ensure!(code == Some(0) && said.contains(same), "{said}");
     ensure!(said.contains("this version is made to trap"), "{said}");
     let (code, said) = replay(recording, &["-o", "json"])?;

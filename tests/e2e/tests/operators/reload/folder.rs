@@ -46,7 +46,7 @@ async fn a_plugin_that_goes_leaves_its_finalizers_and_says_how_they_go() -> Resu
     fs::remove_file(scene.plugins.folder().join("greeter.yaml"))?;
     scene
         .host
-        .says("1 objects keep the finalizer windlass.dev/greeter")
+        .says("the finalizer windlass.dev/greeter stays on 1 object until")
         .await?;
     let ada = scene.cluster.get("Greeting", "ada").await?;
     let finalizers = ada.and_then(|ada| ada.metadata.finalizers);
