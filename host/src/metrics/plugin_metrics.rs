@@ -196,6 +196,14 @@ impl PluginMetrics {
         self.moved.send_replace(());
     }
 
+    /// There is no component yet, for this reason; or there is one now. A plugin that runs is left alone.
+    pub fn waits_for_component(&self, why: Option<String>) {
+        let is_known = self.about().is_some();
+        if !is_known && matches!(self.stage(), PluginStage::Loading | PluginStage::Waiting(_)) {
+            self.reached(why.map_or(PluginStage::Loading, PluginStage::Waiting));
+        }
+    }
+
     /// Another host has the plugin's Lease, or none is known to have it.
     pub(crate) fn held_by(&self, holder: Option<&str>) {
         let holder = holder.map(str::to_owned);

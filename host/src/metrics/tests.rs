@@ -247,6 +247,28 @@ fn a_process_tells_of_itself() {
 }
 
 #[test]
+fn a_plugin_without_a_component_waits_and_one_that_runs_is_left_alone() {
+    let (metrics, why) = (metrics(), || Some("it is being built".to_owned()));
+    let meters = metrics.of("new");
+    meters.waits_for_component(why());
+    assert_eq!(
+        meters.stage(),
+        PluginStage::Waiting("it is being built".into())
+    );
+    meters.waits_for_component(None);
+    assert_eq!(meters.stage(), PluginStage::Loading);
+    for stage in [
+        PluginStage::Running,
+        PluginStage::Syncing,
+        PluginStage::Refused("no".into()),
+    ] {
+        meters.reached(stage.clone());
+        meters.waits_for_component(why());
+        assert_eq!(meters.stage(), stage);
+    }
+}
+
+#[test]
 fn waiting_is_asked_of_the_queue_that_is_there() {
     #[derive(Debug)]
     struct Fixed;

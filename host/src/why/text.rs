@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::answer::{Explanation, FieldAnswer, PassAnswer, PluginAnswer, ReadAnswer, WriteAnswer};
 use crate::object::ObjectRef;
 use crate::recording::command;
-use crate::text::{format_duration, mebibytes, shell_word};
+use crate::text::{counted, format_duration, mebibytes, shell_word};
 
 /// So many earlier passes are told, of those that wrote or failed.
 const EARLIER: usize = 5;
@@ -56,12 +56,15 @@ pub fn text(answer: &Explanation) -> String {
 
 fn nobody(answer: &Explanation, out: &mut String) {
     let kind = &answer.object.kind;
+    // Of what does not run it is not known.
+    let plugin = if answer.unclear.is_empty() {
+        "no plugin of this host"
+    } else {
+        "no plugin that runs on this host"
+    };
     line(
         out,
-        &format!(
-            "{}   no plugin of this host reconciles {kind}",
-            answer.object
-        ),
+        &format!("{}   {plugin} reconciles {kind}", answer.object),
     );
     if !answer.owners.is_empty() {
         row(out, "OWNED BY", &join(&answer.owners));
@@ -219,7 +222,7 @@ fn pass(last: &PassAnswer, out: &mut String) {
 
 fn read(read: &ReadAnswer) -> String {
     match (read.count, &read.resource_version) {
-        (Some(count), _) => format!("{} ({count} objects)", read.node),
+        (Some(count), _) => format!("{} ({})", read.node, counted(count, "object")),
         (None, Some(_)) => read.node.to_string(),
         (None, None) => format!("{} (absent)", read.node),
     }

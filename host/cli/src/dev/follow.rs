@@ -204,7 +204,12 @@ impl Follower {
                 command: command.to_owned(),
             });
         };
+        self.waits(Some("`windlass dev` builds its first version"));
         let made = self.target.make(&maker, begins).await;
+        self.waits(match &made {
+            Ok(_) => None,
+            Err(_) => Some("its first build has failed: see what `windlass dev` printed"),
+        });
         let made = made.map_err(|failed| match failed {
             Failed::Command(command, how) => format!("`{command}`: {how}"),
             Failed::Other(error) => Chain(&*error).to_string(),
@@ -223,6 +228,15 @@ impl Follower {
                 *digest == version.made.digest && *candidate == version.candidate
             });
         Ok((version, !is_same))
+    }
+
+    /// Tells those who ask the host why there is no component yet, or that there is one.
+    fn waits(&self, why: Option<&str>) {
+        // A component alone has its name from its file.
+        if self.state.asked.is_none() && matches!(self.target, Target::Project(_)) {
+            let meters = self.host.metrics.of(&self.target.document().name);
+            meters.waits_for_component(why.map(str::to_owned));
+        }
     }
 
     /// Asks the host to run it.

@@ -143,6 +143,25 @@ fn an_answer_of_nobody_says_whom_to_ask() {
 }
 
 #[test]
+fn of_a_plugin_that_is_being_built_it_says_that() {
+    let waiting = PluginAnswer {
+        plugin: "reaper".into(),
+        message: "the plugin does not run: `windlass dev` builds its first version".into(),
+        ..answer().plugins.remove(0)
+    };
+    let mut nobody = Explanation::about(ObjectRef {
+        kind: "job".into(),
+        namespace: None,
+        name: "ada".into(),
+    });
+    nobody.unclear = vec![waiting];
+    let want = "job/ada   no plugin that runs on this host reconciles job
+UNCLEAR    reaper: the plugin does not run: `windlass dev` builds its first version
+";
+    assert_eq!(text(&nobody), want);
+}
+
+#[test]
 fn a_graph_cannot_be_broken_out_of() {
     let mut answer = answer();
     answer.object.name = "a\"]; evil [label=\"\\".into();

@@ -148,7 +148,7 @@ async fn of_a_plugin_that_is_refused_it_says_so() -> Result<()> {
     std::fs::write(folder.join("bad.yaml"), document.to_string())?;
     eventually(DEADLINE, "it is refused", async || {
         let text = why(host, namespace, "pod/ada", "text").await?;
-        let nobody = text.contains("no plugin of this host reconciles pod");
+        let nobody = text.contains("no plugin that runs on this host reconciles pod");
         let unclear =
             text.contains("UNCLEAR    bad: the plugin does not run, because it was refused: ");
         ensure!(
