@@ -8,14 +8,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 
 use super::answer::{Explanation, PluginAnswer};
 use super::live_object::LiveObject;
-use crate::api::{Accept, Api, Request, Resource, api_path, group_of};
+use crate::api::{Accept, Api, Request, Resource, api_path, group_of, segment};
 use crate::controller::{
     CacheState, Children, ControllerHandle, ControllerHandles, ObjectState, QueuePosition, Record,
 };
 use crate::error::Chain;
 use crate::lease::Lease;
 use crate::metrics::{Metrics, PluginMetrics, PluginStage, RunningVersion};
-use crate::object::{Key, Object, ObjectRef, finalizer_of};
+use crate::object::{Key, ObjectRef, finalizer_of};
 use crate::seams::Seams;
 use crate::text::clean;
 
@@ -273,15 +273,25 @@ impl Finder {
             return LiveObject::Unknown(format!("it gave no answer within {seconds} s"));
         };
         match answer {
-            Ok(object) => match Object::parse(object.get()) {
-                Some(object) => LiveObject::There(object.metadata),
-                None => {
-                    LiveObject::Unknown("it answered with something that is not an object".into())
-                }
-            },
+            Ok(object) => LiveObject::of(object.get()),
             Err(error) if error.is_not_found() => LiveObject::Absent,
+            // Of the kinds of a plugin with a ServiceAccount, the host may only list and watch objects.
+            Err(error) if error.is_forbidden() => {
+                let listed = self.listed(resource, key).await;
+                listed.unwrap_or_else(|| LiveObject::Unknown(Chain(&error).to_string()))
+            }
             Err(error) => LiveObject::Unknown(Chain(&error).to_string()),
         }
+    }
+
+    /// What a list of all objects with its name says, if the API server answers.
+    async fn listed(&self, resource: &Resource, key: &Key) -> Option<LiveObject> {
+        let path = resource.path(key.namespace.as_deref(), None, None).ok()?;
+        let name = segment(&key.name).ok()?;
+        let uri = format!("{path}?fieldSelector=metadata.name%3D{name}");
+        let asked = self.api.text(Request::list(uri, Accept::Metadata));
+        let list = self.seams.clock.within(PATIENCE, asked).await?.ok()?;
+        Some(LiveObject::of_list(list.get()))
     }
 }
 
