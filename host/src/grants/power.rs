@@ -144,8 +144,10 @@ pub(super) fn power(grant: &Grant) -> Power {
             (*group == "*" || *group == row.group) && row.is_nearest_to(resource)
         });
         for (group, resource) in resources {
-            for verb in row.verbs_in(grant) {
-                reasons.add(resource, row.why, grant.words_for(group, resource, verb));
+            let verbs: Vec<&str> = row.verbs_in(grant).map(String::as_str).collect();
+            for verb in &verbs {
+                let words = grant.words_for(group, resource, verb);
+                reasons.add(resource, row.why_of(&verbs), words);
             }
         }
     }
@@ -357,6 +359,16 @@ impl PowerRow {
                 .any(|row| (row.group, row.resource) == (self.group, resource))
         };
         self.covers(self.group, plural, subresource) && (self.resource == resource || !has_own())
+    }
+
+    /// Why these of its verbs are powerful.
+    fn why_of(&self, verbs: &[&str]) -> &'static str {
+        let mut verbs = verbs.iter();
+        if verbs.all(|verb| matches!(*verb, "delete" | DELETE_COLLECTION)) {
+            self.deleted()
+        } else {
+            self.why
+        }
     }
 
     /// The verbs of `grant` that it is about, where the grant holds.

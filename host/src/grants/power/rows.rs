@@ -33,6 +33,7 @@ pub(in crate::grants) enum Verbs {
 }
 
 const WORKLOAD: &str = "a pod runs any image and can mount any Secret of its namespace";
+const WORKLOAD_DELETED: &str = "it stops what others run in its namespace";
 const NODE: &str = "a node runs pods of all namespaces, and its labels and taints decide which";
 const ADMISSION: &str = "it decides which writes the API server accepts, and changes them";
 const CLASS: &str = "objects of all namespaces follow it";
@@ -41,6 +42,7 @@ const DEVICES: &str = "it decides which devices of nodes pods get";
 const ADDRESSES: &str = "it decides which addresses Services get";
 const RBAC: &str = "it gives rights, up to all those that the host has";
 const TRAFFIC: &str = "it sends the traffic of a Service to any address";
+const TRAFFIC_DELETED: &str = "it cuts a Service off from its pods";
 const FAIRNESS: &str =
     "it decides whose requests the API server serves first, and whose it rejects";
 
@@ -288,6 +290,17 @@ pub(in crate::grants) const NEVER_VERBS: [(&str, &str); 3] = [
     ),
     ("impersonate", "it lets its holder act as any user"),
 ];
+
+impl PowerRow {
+    /// Why it is powerful only to delete objects of the kind.
+    pub(in crate::grants) fn deleted(&self) -> &'static str {
+        match self.why {
+            WORKLOAD => WORKLOAD_DELETED,
+            TRAFFIC => TRAFFIC_DELETED,
+            why => why,
+        }
+    }
+}
 
 const fn any(group: &'static str, resource: &'static str, why: &'static str) -> PowerRow {
     PowerRow {

@@ -40,6 +40,29 @@ fn places(row: &PowerRow) -> Vec<Namespaces> {
 }
 
 #[test]
+fn who_only_deletes_is_told_what_a_deletion_does() {
+    let runs = "a pod runs any image and can mount any Secret of its namespace";
+    let stops = "it stops what others run in its namespace";
+    // (group, resource, verbs; why)
+    let rows: [(&str, &str, &[&str], &str); 5] = [
+        ("batch", "jobs", &["get", "delete"], stops),
+        ("batch", "jobs", &["create", "delete"], runs),
+        ("batch", "jobs", &["patch"], runs),
+        ("", "pods", &["*"], runs),
+        (
+            "",
+            "endpoints",
+            &["delete"],
+            "it cuts a Service off from its pods",
+        ),
+    ];
+    for (group, resource, verbs, why) in rows {
+        let told = told(grant(group, resource, verbs, Namespaces::SameAsPrimary));
+        assert!(told.contains(why), "{told}");
+    }
+}
+
+#[test]
 fn each_row_is_powerful_with_its_verbs_and_says_why() {
     for row in POWERFUL {
         assert!(row.why.len() > 10, "{row:?} has no reason");
@@ -56,9 +79,13 @@ fn each_row_is_powerful_with_its_verbs_and_says_why() {
             assert!(Grants::new(vec![acknowledged]).is_ok(), "{row:?} {verb}");
             let told = told(plain);
             if powerful {
-                let says = format!("[0]: {} is powerful: {}: ", row.resource, row.why);
+                let says = format!(
+                    "[0]: {} is powerful: {}: ",
+                    row.resource,
+                    row.why_of(&[verb])
+                );
                 let write = format!("write `acknowledge: [{words}]` in this grant");
-                let later = format!("{}: {}: ", row.resource, row.why);
+                let later = format!("{}: {}: ", row.resource, row.why_of(&[verb]));
                 let comes_later = verb == DELETE_COLLECTION && told.contains(&later);
                 assert_eq!(told.starts_with(&says) || comes_later, of_row, "{told}");
                 assert!(told.ends_with(&write), "{told}");
