@@ -51,7 +51,10 @@ pub fn main<T>(
     let is_daemon = command.is_daemon();
     let ended = command.run_alone().unwrap_or_else(|| {
         let traces = command.traces().map_err(anyhow::Error::msg)?;
-        let settings = flags.log.settings("info", traces);
+        let mut settings = flags.log.settings("info", traces);
+        if !is_daemon {
+            settings = settings.for_people();
+        }
         let log = |seams: &Seams| log(&settings, seams);
         run(command.threads(), log, |threads, seams| {
             command.run(threads, seams)

@@ -18,7 +18,7 @@ use anyhow::anyhow;
 use http::HeaderValue;
 use http::header::USER_AGENT;
 
-pub use flags::ClusterFlags;
+pub use flags::{ClusterFlags, usual};
 
 use crate::api::{Api, ApiError, Request};
 use crate::error::Chain;
@@ -41,7 +41,7 @@ const CONFIG: Duration = Duration::from_secs(60);
 pub async fn connect(cluster: &ClusterFlags, seams: &Seams) -> anyhow::Result<(Api, String)> {
     let source = match &cluster.kubeconfig {
         Some(file) => format!("kubeconfig {}", file.display()),
-        None => "the default kubeconfig or the pod's service account".to_owned(),
+        None => usual(),
     };
     let unusable = |error: &(dyn std::error::Error + 'static)| {
         // What follows the first line of some is a picture of the file.

@@ -69,6 +69,15 @@ pub struct LogSettings {
     pub traces: Option<Endpoint>,
 }
 
+impl LogSettings {
+    /// The settings of a command whose log people and scripts read: text, if no flag says otherwise.
+    #[must_use]
+    pub fn for_people(self) -> Self {
+        let format = self.format.or(Some(LogFormat::Text));
+        Self { format, ..self }
+    }
+}
+
 /// Takes what was held back, for who tells it when something has failed.
 pub fn take_buffered() -> String {
     let mut held = HELD.lock();

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::client::document;
-use crate::connect::ClusterFlags;
+use crate::connect::{ClusterFlags, usual};
 use crate::digest::digest;
 use crate::screen::{Tone, print_status};
 use crate::seams::Seams;
@@ -216,7 +216,7 @@ fn choose_cluster(
     held: Option<&HostOf>,
     answers: Option<&str>,
 ) -> (ClusterFlags, (Tone, String)) {
-    let usual = "that of the default kubeconfig or of the pod's service account";
+    let usual = format!("that of {}", usual());
     let Some(held) = held else {
         let text = format!("{usual}; no `windlass dev` runs in this folder");
         return (flags, (Tone::Good, text));

@@ -115,12 +115,22 @@ pub async fn annotate(flags: &AnnotateFlags, mark: Mark, seams: Seams) -> anyhow
     }
 }
 
+/// Whether a plugin is meant, in one of the ways in which kubectl names the kind.
+fn is_plugin(word: &str) -> bool {
+    let word = word.to_lowercase();
+    let (kind, group) = word.split_once('.').unwrap_or((&word, "windlass.dev"));
+    matches!(kind, "plugin" | "plugins") && group.ends_with("windlass.dev")
+}
+
 /// The one resource that `word` means.
 fn one_of(word: &str, found: Vec<Resource>) -> anyhow::Result<Resource> {
     let names: Vec<String> = found.iter().map(ToString::to_string).collect();
     let mut found = found.into_iter();
     match (found.next(), found.next()) {
         (Some(one), None) => Ok(one),
+        (None, _) if is_plugin(word) => bail!(
+            "the cluster serves no Plugin objects, so no object can be marked: for a plugin of a config folder, set the annotation in metadata.annotations of its document, such as windlass.dev/paused: \"true\""
+        ),
         (None, _) => bail!(
             "the cluster serves no kind called {word} whose objects can be patched: see `kubectl api-resources`"
         ),
@@ -134,6 +144,23 @@ fn one_of(word: &str, found: Vec<Resource>) -> anyhow::Result<Resource> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_plugin_objects_a_plugin_is_marked_in_its_document() {
+        let rows = [
+            ("plugin", true),
+            ("Plugins", true),
+            ("plugins.windlass.dev", true),
+            ("plugins.v1alpha1.windlass.dev", true),
+            ("plugins.example.com", false),
+            ("greeting", false),
+        ];
+        for (word, is_plugin) in rows {
+            let told = one_of(word, Vec::new()).unwrap_err().to_string();
+            assert_eq!(told.contains("metadata.annotations"), is_plugin, "{told}");
+            assert!(told.contains("the cluster serves no "), "{told}");
+        }
+    }
 
     #[test]
     fn each_mark_is_a_patch_of_one_annotation() {

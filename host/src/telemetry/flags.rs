@@ -20,7 +20,7 @@ pub enum LogFormat {
 /// What is logged, and how.
 #[derive(Clone, Debug, Args)]
 pub struct LogFlags {
-    /// How the log is written: text or json [default: text on a terminal, json elsewhere]
+    /// How the log is written: text or json [default: text; json for a host whose standard error is not a terminal]
     #[arg(
         id = "log-format",
         long = "log-format",

@@ -61,6 +61,10 @@ pub(super) fn log_settings(log: &LogFlags, command: &Command) -> Result<LogSetti
     };
     let mut settings = log.settings(usual, command.traces()?);
     let is_held_back = matches!(command, Command::Test(_) | Command::Fake(_));
+    // A collector reads the log of a host; people and scripts read what other commands say.
+    if !matches!(command, Command::Host(command) if command.is_daemon()) {
+        settings = settings.for_people();
+    }
     settings.is_held_back = log.filter.is_none() && is_held_back;
     Ok(settings)
 }
@@ -125,7 +129,28 @@ pub struct CompletionFlags {
 
 #[cfg(test)]
 mod tests {
+    use windlass_host::telemetry::LogFormat;
+
     use super::*;
+
+    #[test]
+    fn only_a_host_logs_json_without_being_asked() {
+        let rows: [(&[&str], Option<LogFormat>); 4] = [
+            (&["run", "--config", "x"], None),
+            (&["pause", "greeting/ada"], Some(LogFormat::Text)),
+            (&["doctor"], Some(LogFormat::Text)),
+            (
+                &["pause", "greeting/ada", "--log-format", "json"],
+                Some(LogFormat::Json),
+            ),
+        ];
+        for (line, want) in rows {
+            let line = [&["windlass"], line].concat();
+            let read = Windlass::try_parse_from(&line).unwrap();
+            let settings = log_settings(&read.log, &read.command).unwrap();
+            assert_eq!(settings.format, want, "{line:?}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_consistent() {
