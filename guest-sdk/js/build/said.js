@@ -12,7 +12,15 @@ export function readable(message, roots) {
   const named = roots
     .filter((root) => root !== "/")
     .reduce((text, root) => text.replaceAll(root, ""), said);
-  return explained(named) + node(named);
+  return explained(named) + node(named) + absent(named);
+}
+
+/** What to do about a package that is not there. @param {string} said */
+function absent(said) {
+  const [, name] = /resolving module '([^']*)'/.exec(said) ?? [];
+  // A path, a part of Node.js, or a package's own `#name` is in no registry.
+  if (name === undefined || /^[./#]|^node:/.test(name) || BUILTIN.includes(name)) return "";
+  return `\nrun \`npm install\` if package.json names the package of ${name}, or else add it with \`npm install PACKAGE\``;
 }
 
 /** What to do about a module of Node.js. @param {string} said */

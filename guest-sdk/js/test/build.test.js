@@ -82,6 +82,7 @@ test("a missing global is explained, also while modules are loaded", () => {
     ["crypto.randomUUID()", /crypto works in a call only, not while modules are loaded/],
     ["typo()", /typo is not defined/],
     ['import "node:fs"', /resolving module 'node:fs'.*\n.*node:fs is not available in a plugin/s],
+    ['import "croner"', /resolving module 'croner'.*\nrun `npm install` if package.json names/s],
     ["throw new Error(typeof process + typeof setTimeout)", /undefinedundefined/],
   ]);
   for (const [source, says] of cases) {
