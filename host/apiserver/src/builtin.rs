@@ -19,10 +19,14 @@ pub use decode::{Findings, Words, decode, decode_in, decode_type};
 pub use default::{counts_generations, default, default_type};
 pub use install::resources;
 pub use protobuf::{Unreadable, decode_protobuf, protobuf_size};
-pub use strategy::{BuiltInWrite, Cluster, prepare_create, prepare_update, prepare_update_status};
+pub use strategy::{
+    BuiltInWrite, Cluster, prepare_create, prepare_update, prepare_update_approval,
+    prepare_update_status,
+};
 
 pub use validate::{
-    validate_create, validate_ephemeral, validate_status_update, validate_update, warnings,
+    validate_approval, validate_create, validate_ephemeral, validate_status_update,
+    validate_update, warnings,
 };
 
 use crate::kinds::{catalog, types};

@@ -26,6 +26,9 @@ pub use rule::NameRule;
 const MAX_ANNOTATIONS: u64 = 256 * 1024;
 const STANDARD_FINALIZERS: [&str; 3] = ["foregroundDeletion", "kubernetes", "orphan"];
 
+/// What metadata keeps where a write of one part may not change it (apimachinery `ResetObjectMetaForStatus`).
+pub const STATUS_KEEPS: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
+
 /// What the metadata of a kind must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
@@ -57,13 +60,14 @@ const BEFORE: [(&str, &str); 4] = [
     ("storage.k8s.io", "csinodes"),
     ("storage.k8s.io", "volumeattachments"),
 ];
-const AFTER: [(&str, &str); 7] = [
+const AFTER: [(&str, &str); 8] = [
     ("", "configmaps"),
     ("", "endpoints"),
     ("", "persistentvolumeclaims"),
     ("", "pods"),
     ("", "secrets"),
     ("", "serviceaccounts"),
+    ("apiregistration.k8s.io", "apiservices"),
     ("networking.k8s.io", "ingressclasses"),
 ];
 

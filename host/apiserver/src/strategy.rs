@@ -72,6 +72,7 @@ impl Strategy {
 /// Groups whose kinds keep all metadata when their status is written.
 const METADATA_WITH_STATUS: &[&str] = &[
     "admissionregistration.k8s.io",
+    "apiregistration.k8s.io",
     "flowcontrol.apiserver.k8s.io",
     "resource.k8s.io",
     "storage.k8s.io",

@@ -106,6 +106,7 @@ fn of_type(fields: &mut Fields, type_name: &str) {
         "api.flowcontrol.v1.ExemptPriorityLevelConfiguration" => others::exempt(fields),
         "api.networking.v1.NetworkPolicySpec" => others::network_policy(fields),
         "api.rbac.v1.Subject" => others::subject(fields),
+        "kube-aggregator.pkg.apis.apiregistration.v1.ServiceReference" => put(fields, "port", 443),
         "api.resource.v1.DeviceSubRequest" | "api.resource.v1.ExactDeviceRequest" => {
             others::device_request(fields);
         }

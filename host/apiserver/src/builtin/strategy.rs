@@ -15,6 +15,7 @@ mod qos;
 mod runtime;
 mod service;
 mod signing;
+mod status;
 mod tolerations;
 mod update;
 
@@ -30,7 +31,9 @@ use crate::request::User;
 use crate::seams::Rng;
 use crate::status::{Named, Refusal};
 
-pub use update::{prepare_update, prepare_update_status};
+pub use status::{prepare_update_approval, prepare_update_status};
+use update::copy;
+pub use update::prepare_update;
 
 /// The other objects, as far as they decide about one.
 pub trait Cluster {

@@ -6,6 +6,7 @@
 //! - Metadata is judged elsewhere.
 
 mod admission;
+mod aggregation;
 mod autoscaler;
 mod claims;
 mod conditions;
@@ -22,6 +23,7 @@ mod others;
 mod pods;
 mod policies;
 mod quotas;
+mod ranges;
 mod resources;
 mod schedule;
 mod services;
@@ -83,6 +85,7 @@ fn always(object: &Spot<'_>, resource: &Resource, causes: &mut Causes) {
         ("", "persistentvolumeclaims") => claims::spec(&object.of("spec"), causes),
         ("", "limitranges") => limits::limit_range(object, causes),
         ("", "resourcequotas") => quotas::quota(object, causes),
+        ("apiregistration.k8s.io", "apiservices") => aggregation::api_service(object, causes),
         ("apps", "deployments") => workloads::deployment(object, causes),
         ("apps", "replicasets") => workloads::replica_set(object, causes),
         ("apps", "daemonsets") => workloads::daemon_set(object, causes),
@@ -171,6 +174,8 @@ fn networking(new: &Spot<'_>, old: Option<&Spot<'_>>, plural: &str, causes: &mut
     match plural {
         "ingresses" => network::ingress(new, old.is_none(), causes),
         "networkpolicies" => network_policies::network_policy(new, old, causes),
+        "ipaddresses" => ranges::ip_address(new, old, causes),
+        "servicecidrs" => ranges::service_cidr(new, old, causes),
         _ => {}
     }
 }
@@ -205,7 +210,9 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
             workloads::validate_status(&new, &old, plural, &mut causes);
         }
         ("", "resourcequotas") => quotas::status(&new, &mut causes),
+        ("certificates.k8s.io", _) => signing::status(&new, &old, &mut causes),
         ("admissionregistration.k8s.io", _) => policies::status(&new, &mut causes),
+        ("apiregistration.k8s.io", _) => aggregation::status(&new, &mut causes),
         ("autoscaling", _) => autoscaler::status(&new, &mut causes),
         ("networking.k8s.io", "ingresses") => network::ingress_status(&new, &mut causes),
         ("policy", "poddisruptionbudgets") => {
@@ -213,6 +220,13 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
         }
         _ => {}
     }
+    causes
+}
+
+/// What is wrong with a request for a certificate that is approved or denied, beside its metadata.
+pub fn validate_approval(new: &Value, old: &Value) -> Vec<Cause> {
+    let mut causes = Causes::new();
+    signing::approval(&Spot::root(new), &Spot::root(old), &mut causes);
     causes
 }
 

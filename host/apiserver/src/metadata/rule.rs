@@ -1,6 +1,6 @@
 //! How the objects of a kind may be called: one row for each kind that is not called like most.
 
-use crate::names;
+use crate::{addresses, names};
 
 /// How the objects of a kind may be called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,14 +10,18 @@ pub enum NameRule {
     Subdomain,
     /// A DNS label of RFC 1123.
     Label,
-    /// Whatever can be part of a path: RBAC's kinds, APIServices, and disruption budgets.
+    /// Whatever can be part of a path: RBAC's kinds, APIServices, disruption budgets, requests for certificates,
+    /// and Events of the core group.
     PathSegment,
+    /// An IP address in its canonical form.
+    Address,
     /// A DNS subdomain with room for what the controller appends.
     CronJob,
 }
 
 /// The kinds whose names are no plain subdomains.
-const RULES: [(&str, &str, NameRule); 10] = [
+const RULES: [(&str, &str, NameRule); 13] = [
+    ("", "events", NameRule::PathSegment),
     ("", "namespaces", NameRule::Label),
     ("", "services", NameRule::Label),
     ("apps", "statefulsets", NameRule::Label),
@@ -27,6 +31,12 @@ const RULES: [(&str, &str, NameRule); 10] = [
         "apiservices",
         NameRule::PathSegment,
     ),
+    (
+        "certificates.k8s.io",
+        "certificatesigningrequests",
+        NameRule::PathSegment,
+    ),
+    ("networking.k8s.io", "ipaddresses", NameRule::Address),
     ("policy", "poddisruptionbudgets", NameRule::PathSegment),
     ("rbac.authorization.k8s.io", "roles", NameRule::PathSegment),
     (
@@ -61,6 +71,7 @@ impl NameRule {
             Self::Subdomain | Self::CronJob => names::subdomain(name),
             Self::Label => names::label(name),
             Self::PathSegment => names::path_segment(name),
+            Self::Address => addresses::canonical_ip(name),
         }
     }
 
@@ -68,6 +79,7 @@ impl NameRule {
     pub fn check_prefix(self, prefix: &str) -> Vec<String> {
         match self {
             Self::PathSegment => names::path_segment_prefix(prefix),
+            Self::Address => self.check(prefix),
             Self::Subdomain | Self::CronJob | Self::Label => self.check(&without_dash(prefix)),
         }
     }
@@ -99,7 +111,18 @@ mod tests {
         ] {
             assert_eq!(rule.check_prefix(prefix).is_empty(), fine, "{prefix}");
         }
+        for (name, fine) in [
+            ("192.0.2.1", true),
+            ("fe80::42:1dff:fe84:f9e2", true),
+            ("010.1.1.1", false),
+            ("2001:db8:0:0::1", false),
+            ("abc", false),
+        ] {
+            assert_eq!(NameRule::Address.check(name).is_empty(), fine, "{name}");
+        }
         assert_eq!(NameRule::of("", "services"), NameRule::Label);
+        assert_eq!(NameRule::of("", "events"), NameRule::PathSegment);
+        assert_eq!(NameRule::of("events.k8s.io", "events"), NameRule::Subdomain);
         assert_eq!(NameRule::of("apps", "deployments"), NameRule::Subdomain);
     }
 }

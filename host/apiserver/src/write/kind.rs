@@ -157,9 +157,13 @@ impl KindHandling {
             (Self::Custom, _) => objects::prepare_update(new, old, resource),
             (Self::Definition, ObjectPart::Status) => crd::prepare_status_update(new, old),
             (Self::Definition, _) => crd::prepare_update(new, old),
-            (Self::BuiltIn, ObjectPart::Status | ObjectPart::Approval) => {
+            (Self::BuiltIn, ObjectPart::Status) => {
                 let around = around(new, writing);
                 builtin::prepare_update_status(new, old, built_in(writing, &around));
+            }
+            (Self::BuiltIn, ObjectPart::Approval) => {
+                let around = around(new, writing);
+                builtin::prepare_update_approval(new, old, built_in(writing, &around));
             }
             (Self::BuiltIn, _) => {
                 if writing.part == ObjectPart::Main && namespaces::is_namespace(resource) {
@@ -209,9 +213,8 @@ impl KindHandling {
                 }
                 causes.extend(match part {
                     ObjectPart::EphemeralContainers => builtin::validate_ephemeral(new, old),
-                    ObjectPart::Status | ObjectPart::Approval => {
-                        builtin::validate_status_update(new, old, resource)
-                    }
+                    ObjectPart::Status => builtin::validate_status_update(new, old, resource),
+                    ObjectPart::Approval => builtin::validate_approval(new, old),
                     ObjectPart::Main | ObjectPart::Scale | ObjectPart::Finalize => {
                         builtin::validate_update(new, old, resource)
                     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::meta;
+use crate::metadata::STATUS_KEEPS;
 
 /// Which part of an object an endpoint writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +22,6 @@ pub enum ObjectPart {
     EphemeralContainers,
 }
 
-/// What the metadata of a narrow part cannot change.
-const KEPT: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
-
 impl ObjectPart {
     /// The subresource, as managedFields have it.
     pub fn subresource(self) -> &'static str {
@@ -38,12 +36,13 @@ impl ObjectPart {
     }
 
     /// What a client means that sent `new` to a part that is only one field of `old`: that field of the new
-    /// object, and all others of the old one. Other parts stay as they are sent.
+    /// object, its metadata as far as the part may change it, and all others of the old one. Other parts stay as
+    /// they are sent.
     #[must_use]
     pub fn narrowed(self, new: Value, old: Option<&Value>) -> Value {
-        let (parent, field) = match self {
-            Self::Approval => ("status", "conditions"),
-            Self::EphemeralContainers => ("spec", "ephemeralContainers"),
+        let (parent, field, kept) = match self {
+            Self::Approval => ("status", "conditions", &[][..]),
+            Self::EphemeralContainers => ("spec", "ephemeralContainers", &STATUS_KEEPS[..]),
             Self::Main | Self::Status | Self::Scale | Self::Finalize => return new,
         };
         let Some(old) = old else {
@@ -54,7 +53,7 @@ impl ObjectPart {
         meta::set_in(&mut object, parent, field, wanted);
         let mut metadata = new.get("metadata").cloned().unwrap_or_default();
         if let Value::Object(fields) = &mut metadata {
-            for name in KEPT {
+            for &name in kept {
                 fields.remove(name);
                 if let Some(held) = meta::get(old, name) {
                     fields.insert(name.to_owned(), held.clone());
@@ -84,14 +83,13 @@ mod tests {
             "spec": { "ephemeralContainers": [{ "name": "e" }] },
             "status": { "conditions": [{ "type": "Approved" }], "certificate": "new" },
         });
-        let metadata = json!({ "name": "a", "labels": { "x": "y" }, "resourceVersion": "7" });
         let pod = json!({
-            "metadata": metadata,
+            "metadata": { "name": "a", "labels": { "x": "y" }, "resourceVersion": "7" },
             "spec": { "containers": [{ "name": "c" }], "ephemeralContainers": [{ "name": "e" }] },
             "status": { "conditions": [], "certificate": "old" },
         });
         let request = json!({
-            "metadata": metadata,
+            "metadata": { "name": "a", "labels": {}, "finalizers": ["f"], "resourceVersion": "7" },
             "spec": { "containers": [{ "name": "c" }] },
             "status": { "conditions": [{ "type": "Approved" }], "certificate": "old" },
         });

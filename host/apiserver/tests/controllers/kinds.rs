@@ -59,6 +59,14 @@ fn needs(plural: &str) -> Value {
         "validatingadmissionpolicybindings" => {
             json!({ "policyName": "a", "validationActions": ["Deny"] })
         }
+        "apiservices" => json!({
+            "group": "example.com", "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 10,
+            "service": { "namespace": "default", "name": "a" },
+        }),
+        "ipaddresses" => json!({
+            "parentRef": { "resource": "services", "namespace": "default", "name": "a" },
+        }),
+        "servicecidrs" => json!({ "cidrs": ["10.2.0.0/16"] }),
         "customresourcedefinitions" => json!({
             "group": "example.com", "scope": "Namespaced",
             "names": { "plural": "things", "kind": "Thing" },

@@ -26,7 +26,32 @@ pub(super) fn create(request: &mut Fields, write: BuiltInWrite<'_>) {
     request.insert("status".to_owned(), json!({}));
 }
 
-/// Conditions get their times; those that the kind's status endpoint may not touch stay.
+/// A write of the status does not touch whether a request is approved: as many of these conditions as before
+/// stay as they were. Validation refuses more or fewer of them.
+pub(super) fn keep_decisions(request: &mut Fields, old: &Fields) {
+    for decision in ["Approved", "Denied"] {
+        let is_decision = |condition: &&Value| condition.get("type") == Some(&decision.into());
+        let before: Vec<Value> = old
+            .get("status")
+            .and_then(|status| status.get("conditions")?.as_array())
+            .map(|held| held.iter().filter(is_decision).cloned().collect())
+            .unwrap_or_default();
+        let Some(Value::Array(conditions)) =
+            object(request, "status").and_then(|status| status.get_mut("conditions"))
+        else {
+            return;
+        };
+        let said = conditions.iter_mut();
+        let said: Vec<&mut Value> = said.filter(|said| is_decision(&&**said)).collect();
+        if said.len() == before.len() {
+            for (said, before) in said.into_iter().zip(before) {
+                *said = before;
+            }
+        }
+    }
+}
+
+/// Conditions get their times.
 pub(super) fn conditions(request: &mut Fields, old: &Fields, write: BuiltInWrite<'_>) {
     let held = old
         .get("status")

@@ -6,7 +6,7 @@ use crate::builtin::resources;
 use crate::registry::Resource;
 
 const UID: &str = "00000000-0000-4000-8000-000000000000";
-const NOW: &str = "2026-01-02T03:04:05Z";
+pub(super) const NOW: &str = "2026-01-02T03:04:05Z";
 
 static NOBODY: User = User {
     name: String::new(),

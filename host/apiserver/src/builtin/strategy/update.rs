@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    BuiltInWrite, Fields, claim, disabled, object, only_names, pod, put, reread, service, signing,
-};
+use super::{BuiltInWrite, Fields, claim, disabled, object, only_names, pod, put, reread, service};
 use crate::builtin::default::{TEMPLATES, counts_generations};
 use crate::registry::Resource;
 use crate::status::Refusal;
@@ -49,35 +47,8 @@ pub fn prepare_update(
     Ok(())
 }
 
-/// Completes an object whose status takes the place of that of `old`: all else stays, but for what a
-/// status update may say about metadata.
-pub fn prepare_update_status(object: &mut Value, old: &Value, write: BuiltInWrite<'_>) {
-    if let (Value::Object(fields), Value::Object(old)) = (&mut *object, old) {
-        match (
-            write.resource.group.as_str(),
-            write.resource.plural.as_str(),
-        ) {
-            ("apps", "deployments") => keep_metadata(fields, old, "labels"),
-            ("", "pods") => {
-                keep_metadata(fields, old, "ownerReferences");
-                keep_class(fields, old);
-            }
-            _ => {}
-        }
-        let names: Vec<String> = fields.keys().chain(old.keys()).cloned().collect();
-        for name in names {
-            if !matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
-                copy(fields, old, &name);
-            }
-        }
-        if write.is("certificates.k8s.io", "certificatesigningrequests") {
-            signing::conditions(fields, old, write);
-        }
-    }
-    reread(object, write.resource);
-}
-
-fn copy(fields: &mut Fields, old: &Fields, name: &str) {
+/// Puts in what `old` has; nothing where it has nothing.
+pub(super) fn copy(fields: &mut Fields, old: &Fields, name: &str) {
     match old.get(name) {
         Some(value) => {
             fields.insert(name.to_owned(), value.clone());
@@ -85,21 +56,6 @@ fn copy(fields: &mut Fields, old: &Fields, name: &str) {
         None => {
             fields.remove(name);
         }
-    }
-}
-
-fn keep_metadata(fields: &mut Fields, old: &Fields, name: &str) {
-    let held = old.get("metadata").and_then(Value::as_object);
-    if let (Some(metadata), Some(held)) = (object(fields, "metadata"), held) {
-        copy(metadata, held, name);
-    }
-}
-
-/// Old kubelets drop the class of a pod.
-fn keep_class(pod: &mut Fields, old: &Fields) {
-    let held = old.get("status").and_then(|status| status.get("qosClass"));
-    if let (Some(status), Some(held)) = (object(pod, "status"), held) {
-        put(status, "qosClass", held.clone());
     }
 }
 
@@ -124,10 +80,15 @@ fn count(fields: &mut Fields, old: &Fields, resource: &Resource) {
     let is_part = |name: &String| !matches!(name.as_str(), "metadata" | "status");
     let mut names = fields.keys().chain(old.keys()).filter(|name| is_part(name));
     let changed = names.any(|name| fields.get(name) != old.get(name));
-    let annotations = |fields: &Fields| fields.get("metadata")?.get("annotations").cloned();
-    // A Deployment hands its annotations down.
-    let handed_down = resource.group == "apps" && resource.plural == "deployments";
-    let changed = changed || (handed_down && annotations(fields) != annotations(old));
+    let in_metadata = |fields: &Fields, name| fields.get("metadata")?.get(name).cloned();
+    // A Deployment hands its annotations down, and a slice is found by its labels.
+    let counted = match (resource.group.as_str(), resource.plural.as_str()) {
+        ("apps", "deployments") => Some("annotations"),
+        ("discovery.k8s.io", "endpointslices") => Some("labels"),
+        _ => None,
+    };
+    let differs = |name| in_metadata(fields, name) != in_metadata(old, name);
+    let changed = changed || counted.is_some_and(differs);
     let before = |name: &str| {
         old.get("metadata")
             .and_then(|found| found.get(name))
