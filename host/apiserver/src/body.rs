@@ -61,6 +61,37 @@ impl Body {
         self
     }
 
+    /// Whether it is a stream.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.kind, BodyKind::Stream(_))
+    }
+
+    /// The same body in another encoding: all that is there at once, or each piece of a stream.
+    ///
+    /// # Errors
+    /// The body itself, if what is there has no such encoding.
+    pub(crate) fn encoded(
+        mut self,
+        encode: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static,
+    ) -> Result<Self, Self> {
+        match &mut self.kind {
+            BodyKind::Pieces(pieces) => {
+                let text: Vec<u8> = pieces.iter().flatten().copied().collect();
+                let Some(encoded) = encode(&text) else {
+                    return Err(self);
+                };
+                *pieces = VecDeque::from([Bytes::from(encoded)]);
+            }
+            BodyKind::Stream(chunks) => {
+                let encode = move |text: Bytes| Bytes::from(encode(&text).unwrap_or_default());
+                let chunks = std::mem::replace(chunks, Box::pin(stream::empty()));
+                let encoded = chunks.map(move |chunk| chunk.map(&encode));
+                self.kind = BodyKind::Stream(Box::pin(encoded));
+            }
+        }
+        Ok(self)
+    }
+
     /// A stream.
     pub fn stream(chunks: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Self {
         Self::of(BodyKind::Stream(Box::pin(chunks)))

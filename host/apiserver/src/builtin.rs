@@ -18,7 +18,7 @@ pub use convert::convert;
 pub use decode::{Findings, Words, decode, decode_in, decode_type};
 pub use default::{counts_generations, default, default_type};
 pub use install::resources;
-pub use protobuf::{Unreadable, decode_protobuf, protobuf_size};
+pub use protobuf::{Unreadable, decode_protobuf, encode_event, encode_protobuf, protobuf_size};
 pub use strategy::{
     BuiltInWrite, Cluster, prepare_create, prepare_update, prepare_update_approval,
     prepare_update_status,

@@ -10,6 +10,7 @@ use crate::definitions;
 use crate::history::Record;
 use crate::present::Look;
 use crate::registry::{Origin, Resource};
+use crate::request::accept::Offers;
 use crate::request::route::{Target, Verb};
 use crate::request::{Request, accept};
 use crate::state::State;
@@ -164,6 +165,24 @@ impl<'a> Call<'a> {
         Refusal::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
+    /// What an answer can be; reviews and some subresources have no columns.
+    fn offers(&self) -> Offers {
+        if self.resource.origin != Origin::BuiltIn {
+            return Offers::Tables;
+        }
+        let plural = self.resource.plural.as_str();
+        let has_columns = match self.target.subresource.as_deref() {
+            None => self.resource.has_verb("list"),
+            Some("status") => plural != "resourceclaims",
+            Some(name) => name == "scale",
+        };
+        if has_columns {
+            Offers::TablesAndProtobuf
+        } else {
+            Offers::Protobuf
+        }
+    }
+
     /// How the client wants the answer.
     ///
     /// # Errors
@@ -172,8 +191,8 @@ impl<'a> Call<'a> {
         let streams = self.verb == Verb::Watch;
         let accept = self.request.header("accept");
         let built_in = self.resource.origin == Origin::BuiltIn;
-        let form =
-            accept::form(accept, false).map_err(|missing| missing.refusal(built_in, streams))?;
+        let form = accept::form(accept, self.offers())
+            .map_err(|missing| missing.refusal(built_in, streams))?;
         let lists = matches!(self.verb, Verb::List | Verb::DeleteCollection);
         if let accept::Form::Metadata { list, .. } = form
             && list != lists

@@ -2,6 +2,7 @@
 
 mod boot;
 mod dispatch;
+mod encoded;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -80,7 +81,10 @@ impl Server {
             Err(refusal) => Err(refusal),
         };
         let mut answer = match permitted {
-            Ok(mut request) => self.through_faults(&mut request).await,
+            Ok(mut request) => {
+                let answer = self.through_faults(&mut request).await;
+                encoded::encoded(&request, answer)
+            }
             Err(refusal) => refusal.into(),
         };
         if head {

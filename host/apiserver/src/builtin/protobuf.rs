@@ -1,14 +1,14 @@
-//! Reads the protobuf that kubectl's typed commands send, as JSON.
+//! Reads the protobuf that kubectl's typed commands send, as JSON, and writes objects in protobuf.
 //!
 //! - The messages are those of the Go structs, whose numbers were captured; what has no number there is
 //!   skipped, as by any decoder.
 //! - A field that is embedded in Go is in a message of its own here.
 //! - Nothing is believed: lengths are checked against what is there, and depth is bounded.
 
-mod size;
 mod special;
+mod write;
 
-pub use size::protobuf_size;
+pub use write::{encode_event, encode_protobuf, protobuf_size};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! How the client wants the answer: JSON, rows of a table, or metadata alone.
+//! How the client wants the answer: the object, rows of a table, or metadata alone, in JSON or in protobuf.
 
 use http::StatusCode;
 
@@ -27,49 +27,96 @@ pub enum Form {
 
 const TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-/// The first form in an `Accept` header that the server has; `aggregated` says whether the path has
-/// aggregated discovery.
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// What a path has beside objects in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offers {
+    /// Tables, as of custom resources.
+    Tables,
+    /// Tables and protobuf, as of most built-in kinds.
+    TablesAndProtobuf,
+    /// Protobuf: reviews and some subresources have no columns.
+    Protobuf,
+    /// Aggregated discovery.
+    Discovery,
+}
+
+/// What the bytes of an answer are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// JSON.
+    Json,
+    /// Protobuf, for who takes no JSON.
+    Protobuf,
+}
+
+/// The first form in an `Accept` header that the path has.
 ///
 /// # Errors
 /// What there is none of.
-pub fn form(accept: Option<&str>, aggregated: bool) -> Result<Form, Missing> {
+pub fn form(accept: Option<&str>, offers: Offers) -> Result<Form, Missing> {
+    accepted(accept, offers).map(|(form, _)| form)
+}
+
+/// The encoding of what [`form`] finds.
+pub fn encoding(accept: Option<&str>, offers: Offers) -> Encoding {
+    accepted(accept, offers).map_or(Encoding::Json, |(_, encoding)| encoding)
+}
+
+fn accepted(accept: Option<&str>, offers: Offers) -> Result<(Form, Encoding), Missing> {
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
-        return Ok(Form::Object);
+        return Ok((Form::Object, Encoding::Json));
     };
+    let has_protobuf = matches!(offers, Offers::Protobuf | Offers::TablesAndProtobuf);
     let mut missing = Missing::Type;
+    let mut in_protobuf = None;
     for wanted in accept.split(',') {
-        let mut parts = wanted.split(';').map(str::trim);
-        let kind = parts.next().unwrap_or_default();
-        if !matches!(kind, "application/json" | "application/*" | "*/*") {
-            continue;
-        }
-        missing = Missing::Form;
-        let parameter = |name: &str| {
-            let parameters = wanted.split(';').skip(1);
-            let mut pairs = parameters.filter_map(|part| part.split_once('='));
-            let held = pairs.find(|(held, _)| held.trim() == name);
-            held.map(|(_, value)| value.trim().to_owned())
+        let kind = wanted.split(';').next().unwrap_or_default().trim();
+        let encoding = match kind {
+            "application/json" | "application/*" | "*/*" => Encoding::Json,
+            PROTOBUF if has_protobuf => Encoding::Protobuf,
+            _ => continue,
         };
-        let group = parameter("g").unwrap_or_default();
-        let version = parameter("v").unwrap_or_default();
-        match parameter("as").as_deref() {
-            None => return Ok(Form::Object),
-            Some("APIGroupDiscoveryList") if aggregated && version == "v2" => {
-                return Ok(Form::Discovery);
+        missing = Missing::Form;
+        match (form_of(wanted, offers, encoding), encoding) {
+            (Some(form), Encoding::Json) => return Ok((form, encoding)),
+            (Some(form), Encoding::Protobuf) => {
+                in_protobuf = in_protobuf.or(Some((form, encoding)));
             }
-            Some(kind) if group == "meta.k8s.io" && matches!(&*version, "v1" | "v1beta1") => {
-                let beta = version == "v1beta1";
-                match kind {
-                    "Table" => return Ok(Form::Table { beta }),
-                    "PartialObjectMetadata" => return Ok(Form::Metadata { beta, list: false }),
-                    "PartialObjectMetadataList" => return Ok(Form::Metadata { beta, list: true }),
-                    _ => {}
-                }
-            }
-            Some(_) => {}
+            (None, _) => {}
         }
     }
-    Err(missing)
+    in_protobuf.ok_or(missing)
+}
+
+/// The form that one media type asks for.
+fn form_of(wanted: &str, offers: Offers, encoding: Encoding) -> Option<Form> {
+    let parameter = |name: &str| {
+        let parameters = wanted.split(';').skip(1);
+        let mut pairs = parameters.filter_map(|part| part.split_once('='));
+        let held = pairs.find(|(held, _)| held.trim() == name);
+        held.map(|(_, value)| value.trim().to_owned())
+    };
+    let group = parameter("g").unwrap_or_default();
+    let version = parameter("v").unwrap_or_default();
+    let Some(kind) = parameter("as") else {
+        return Some(Form::Object);
+    };
+    if kind == "APIGroupDiscoveryList" && offers == Offers::Discovery && version == "v2" {
+        return Some(Form::Discovery);
+    }
+    if group != "meta.k8s.io" || !matches!(&*version, "v1" | "v1beta1") {
+        return None;
+    }
+    let beta = version == "v1beta1";
+    let has_columns = offers != Offers::Protobuf && encoding == Encoding::Json;
+    match kind.as_str() {
+        "Table" if has_columns => Some(Form::Table { beta }),
+        "PartialObjectMetadata" => Some(Form::Metadata { beta, list: false }),
+        "PartialObjectMetadataList" => Some(Form::Metadata { beta, list: true }),
+        _ => None,
+    }
 }
 
 /// The first media type that the client takes of those that the server has, in the order of the client's
@@ -188,7 +235,46 @@ mod tests {
             (Some("text/html"), None),
         ];
         for (accept, want) in cases {
-            assert_eq!(form(accept, false).ok(), want, "{accept:?}");
+            assert_eq!(form(accept, Offers::Tables).ok(), want, "{accept:?}");
         }
+    }
+
+    #[test]
+    fn who_takes_no_json_gets_protobuf_where_there_is_some() {
+        let table = "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io";
+        let metadata =
+            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+        let (json, protobuf) = (Encoding::Json, Encoding::Protobuf);
+        let object = Some(Form::Object);
+        let partial = Form::Metadata {
+            beta: false,
+            list: false,
+        };
+        let both = Offers::TablesAndProtobuf;
+        for (accept, offers, form_wanted, wanted) in [
+            (PROTOBUF, both, object, protobuf),
+            (PROTOBUF, Offers::Protobuf, object, protobuf),
+            (PROTOBUF, Offers::Tables, None, json),
+            (PROTOBUF, Offers::Discovery, None, json),
+            (
+                "application/vnd.kubernetes.protobuf, */*",
+                both,
+                object,
+                json,
+            ),
+            (
+                "text/html, application/vnd.kubernetes.protobuf;stream=watch",
+                both,
+                object,
+                protobuf,
+            ),
+            (table, both, None, json),
+            (metadata, both, Some(partial), protobuf),
+        ] {
+            assert_eq!(form(Some(accept), offers).ok(), form_wanted, "{accept}");
+            assert_eq!(encoding(Some(accept), offers), wanted, "{accept}");
+        }
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        assert_eq!(form(Some(table), Offers::Protobuf), Err(Missing::Form));
     }
 }

@@ -12,7 +12,7 @@ use crate::encode::Part;
 use crate::openapi::{CrdVersion, v2};
 use crate::registry::Registry;
 use crate::request::Request;
-use crate::request::accept::{self, Form, Missing};
+use crate::request::accept::{self, Form, Missing, Offers};
 use crate::state::State;
 use crate::status::Refusal;
 use crate::store::NamespacedName;
@@ -64,7 +64,7 @@ pub fn answer(state: &State, request: &Request, parts: &[String]) -> Result<Answ
         }
         ["api"] | ["apis"] => {
             let core = parts == ["api"];
-            if accept::form(request.header("accept"), true)
+            if accept::form(request.header("accept"), Offers::Discovery)
                 .map_err(|missing| missing.refusal(true, false))?
                 == Form::Discovery
             {

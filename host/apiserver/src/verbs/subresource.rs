@@ -38,12 +38,10 @@ pub(crate) fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         return Err(not_supported(call));
     }
     match (name, call.verb) {
-        ("status" | "approval" | "ephemeralcontainers", Verb::Get) => present::one(
-            call.resource,
-            &*call.stored()?,
-            call.look()?,
-            StatusCode::OK,
-        ),
+        ("status" | "approval" | "ephemeralcontainers", Verb::Get) => {
+            let look = call.look()?;
+            present::one(call.resource, &*call.stored()?, look, StatusCode::OK)
+        }
         ("status", Verb::Update) => update::part(call, ObjectPart::Status),
         ("status", Verb::Patch) => patch::part(call, ObjectPart::Status),
         ("approval", Verb::Update) => update::part(call, ObjectPart::Approval),

@@ -5,7 +5,7 @@ use prost::bytes::{Buf, Bytes};
 use prost::encoding::{WireType, decode_key, decode_varint};
 use serde_json::{Value, json};
 
-use super::{ProtobufError, length_delimited, message, skip, text};
+use super::{ProtobufError, length_delimited, message, skip, text, write};
 use crate::kinds::types;
 
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
@@ -15,6 +15,9 @@ const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
 const FIELDS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
 const RAW: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 const CRD: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.";
+/// The schema of a property.
+pub(super) const SCHEMA: &str =
+    "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
 
 type ReadMessage = Result<Value, ProtobufError>;
 
@@ -59,6 +62,27 @@ pub(super) fn read(type_name: &str, from: &Bytes, depth: usize) -> Option<ReadMe
             _ => return None,
         },
     })
+}
+
+/// Writes a message of a type of definitions; nothing for other types.
+pub(super) fn write(type_name: &str, found: &Value, depth: usize) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    match (type_name.strip_prefix(CRD)?, found) {
+        ("JSON", found) => out = write::json_message(found),
+        ("JSONSchemaPropsOrArray", Value::Array(many)) => {
+            for one in many {
+                write::schema(2, one, depth, &mut out);
+            }
+        }
+        ("JSONSchemaPropsOrArray", one) => write::schema(1, one, depth, &mut out),
+        ("JSONSchemaPropsOrBool", Value::Bool(allows)) => write::flag(*allows, &mut out),
+        ("JSONSchemaPropsOrBool", found) => {
+            write::flag(true, &mut out);
+            write::schema(2, found, depth, &mut out);
+        }
+        _ => return None,
+    }
+    Some(out)
 }
 
 fn quantity(mut from: Bytes) -> ReadMessage {
@@ -129,7 +153,7 @@ fn raw(mut from: Bytes) -> ReadMessage {
 
 fn schema(from: Bytes, depth: usize) -> ReadMessage {
     let depth = depth.checked_sub(1).ok_or_else(super::too_deep)?;
-    let schema = types::schema(&format!("{CRD}JSONSchemaProps"));
+    let schema = types::schema(SCHEMA);
     message(from, schema.view(), depth)
 }
 

@@ -107,7 +107,7 @@ fn keep_generations(pod: &mut Fields, old: &Fields) {
     };
     for condition in conditions.iter_mut().filter_map(Value::as_object_mut) {
         let same = |held: &&Fields| text(held, "type") == text(condition, "type");
-        if let Some(at) = before.iter().position(|held| same(held))
+        if let Some(at) = before.iter().position(same)
             && let Some(generation) = before.remove(at).get(FIELD)
         {
             keep_number(condition, FIELD, generation);

@@ -41,6 +41,7 @@ enum Leave {
 
 /// Deletes a pod, if its disruption budget allows it.
 pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
+    call.look()?;
     let options = options(call)?;
     let mut last = Refusal::internal("too many writes came first");
     for _ in 0..TRIES {

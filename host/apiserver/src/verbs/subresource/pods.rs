@@ -19,6 +19,7 @@ const TRIES: usize = 100;
 
 /// Puts a pod on a node (`POST …/binding`), as a scheduler does.
 pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
+    call.look()?;
     let options = WriteOptions::read(&call.request.query, WriteKind::Create)?;
     let binding = sent::part(call, "binding")?;
     let key = call.key();

@@ -12,7 +12,7 @@ use crate::request::options::{WriteKind, WriteOptions};
 use crate::status::{Cause, Named, Refusal};
 use crate::tokens::AUDIENCE;
 use crate::write::sent;
-use crate::{builtin, meta, schema};
+use crate::{builtin, meta, present, schema};
 
 /// Kubernetes gives an hour where nothing is said.
 const HOUR: i64 = 3600;
@@ -26,6 +26,7 @@ const KIND: &str = "TokenRequest";
 
 /// Gives out a token that this server takes for the service account.
 pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
+    let look = call.look()?;
     let options = WriteOptions::read(&call.request.query, WriteKind::Create)?;
     let held = call.stored()?.value();
     let mut review = sent::part(call, "token")?;
@@ -88,7 +89,8 @@ pub(super) fn create(call: &Call<'_>) -> Result<Answer, Refusal> {
         "status",
         json!({ "token": token, "expirationTimestamp": meta::time(ends) }),
     );
-    Ok(Answer::json(StatusCode::CREATED, &review))
+    let code = StatusCode::CREATED;
+    Ok(present::loose(call.resource, &review, look, code))
 }
 
 /// A token lasts neither too short nor too long.
