@@ -101,9 +101,12 @@ docs: toolchain
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 deny: toolchain $(TOOLS)/bin/cargo-deny-$(DENY)
 	$(TOOLS)/bin/cargo-deny check licenses bans sources
-audit: toolchain ## Check that each advisory of wasmtime has a proof, and that no newer patch release exists
+# ADVISORIES is a clone of a RustSec database, such as github.com/RustSec/advisory-db.
+ADVISORIES :=
+audit: toolchain $(if $(ADVISORIES),$(TOOLS)/bin/cargo-deny-$(DENY)) ## Check that each advisory of wasmtime has a proof, that no newer patch release exists, and with ADVISORIES=folder the advisories of all crates
 	@cargo build --quiet --workspace --bin audit
 	@target/debug/audit
+	@tests/audit/database $(TOOLS)/bin/cargo-deny '$(ADVISORIES)'
 typos: toolchain $(TOOLS)/bin/typos-$(TYPOS)
 	$(TOOLS)/bin/typos
 # The rules are in docs/style/Windlass. In sources, vale reads the comments only.
