@@ -1,6 +1,7 @@
-//! Admission policies at a request: what MutatingAdmissionPolicies make of an object, and what
-//! ValidatingAdmissionPolicies refuse (apiserver `pkg/admission/plugin/policy`).
+//! Admission at a request: what MutatingAdmissionPolicies make of an object, and what PodSecurity and
+//! ValidatingAdmissionPolicies refuse (apiserver `pkg/admission/plugin`).
 //!
+//! - The plugins come in the order of kubernetes `pkg/kubeapiserver/options/plugins.go`.
 //! - A policy is compiled when a request first meets it, and again when it has changed.
 //! - Policies and bindings are asked in the order of their names; the real server has no order.
 //! - A change holds at once; the real server needs a moment to see it. There is no audit log, so `Audit`
@@ -12,6 +13,7 @@ mod invocation;
 mod matching;
 mod mutating;
 mod params;
+mod security;
 mod validating;
 
 use serde_json::Value;
@@ -63,11 +65,12 @@ pub(crate) fn mutate(
     mutating::mutate(admission, object, complete)
 }
 
-/// Asks all validating policies about a request; notes what they warn of.
+/// Judges a request by all validating plugins; notes what they warn of.
 ///
 /// # Errors
-/// The refusal of the first policy that denies it.
+/// The refusal of the first plugin that denies it.
 pub(crate) fn validate(admission: &Admission<'_>) -> Result<(), Refusal> {
+    security::validate(admission)?;
     if !is_seen(admission.call.resource) {
         return Ok(());
     }

@@ -139,6 +139,15 @@ impl<'a> Admission<'a> {
         self.call.target.name.as_deref().unwrap_or(self.sent_name)
     }
 
+    /// The name of the object, also of one whose name the server has made.
+    pub(super) fn final_name(&self) -> &str {
+        let made = || self.object.map(|object| meta::text(object, "name"));
+        match self.name() {
+            "" => made().unwrap_or_default(),
+            name => name,
+        }
+    }
+
     /// The name in messages.
     pub(super) fn shown_name(&self) -> &str {
         let of_object = |field| self.object.map(|object| meta::text(object, field));
