@@ -1,5 +1,5 @@
-//! Admission at a request: what MutatingAdmissionPolicies make of an object, and what PodSecurity and
-//! ValidatingAdmissionPolicies refuse (apiserver `pkg/admission/plugin`).
+//! Admission at a request: what LimitRanger and MutatingAdmissionPolicies make of an object, and what LimitRanger,
+//! PodSecurity, ValidatingAdmissionPolicies and ResourceQuota refuse (apiserver `pkg/admission/plugin`).
 //!
 //! - The plugins come in the order of kubernetes `pkg/kubeapiserver/options/plugins.go`.
 //! - A policy is compiled when a request first meets it, and again when it has changed.
@@ -7,12 +7,16 @@
 //! - A change holds at once; the real server needs a moment to see it. There is no audit log, so `Audit`
 //!   and audit annotations leave no trace; what fails in them still counts.
 
+pub(crate) mod amounts;
 mod attributes;
 mod guard;
 mod invocation;
+mod limits;
 mod matching;
 mod mutating;
+mod needs;
 mod params;
+pub(crate) mod quota;
 mod security;
 mod validating;
 
@@ -50,7 +54,7 @@ fn is_seen(resource: &Resource) -> bool {
     !(group == GROUP && OWN.contains(&plural) || REVIEWS.contains(&(group, plural)))
 }
 
-/// Has all mutating policies mutate the object of a write; `complete` puts in defaults.
+/// Has all mutating plugins change the object of a write; `complete` puts in defaults after a policy.
 ///
 /// # Errors
 /// 403 if a policy that is to fail cannot be asked.
@@ -59,6 +63,7 @@ pub(crate) fn mutate(
     object: &mut Value,
     complete: impl Fn(Value, Patch) -> Result<Value, Refusal>,
 ) -> Result<(), Refusal> {
+    limits::mutate(admission, object);
     if !is_seen(admission.call.resource) {
         return Ok(());
     }
@@ -70,6 +75,7 @@ pub(crate) fn mutate(
 /// # Errors
 /// The refusal of the first plugin that denies it.
 pub(crate) fn validate(admission: &Admission<'_>) -> Result<(), Refusal> {
+    limits::validate(admission)?;
     security::validate(admission)?;
     if !is_seen(admission.call.resource) {
         return Ok(());

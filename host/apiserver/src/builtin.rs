@@ -24,6 +24,8 @@ pub use strategy::{
     prepare_update_status,
 };
 
+pub(crate) use strategy::qos_class;
+pub(crate) use validate::{is_extended, is_native};
 pub use validate::{
     validate_approval, validate_create, validate_ephemeral, validate_status_update,
     validate_update, warnings,

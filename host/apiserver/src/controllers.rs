@@ -17,6 +17,7 @@ mod namespaces;
 pub mod node;
 mod protection;
 mod queue;
+mod quotas;
 mod roles;
 mod services;
 
@@ -37,6 +38,7 @@ use garbage::Garbage;
 use namespaces::Namespaces;
 use node::SimulatedNode;
 use protection::Protection;
+use quotas::Quotas;
 use roles::Roles;
 use services::Services;
 
@@ -45,7 +47,7 @@ const TURNS: usize = 32;
 
 impl Server {
     /// Runs the controllers until it is dropped: garbage collection, the life of namespaces and of
-    /// CRDs, aggregated roles, APIServices, disruption budgets, the protection of claims, volumes and their classes, the age of
+    /// CRDs, aggregated roles, APIServices, disruption budgets, quotas, the protection of claims, volumes and their classes, the age of
     /// Events and of the store's own events, and the simulated node if there is one. Those that are kube-controller-manager's run as [`Options::controllers`](crate::options::Options) says.
     pub fn controllers(&self) -> impl Future<Output = Infallible> + Send + 'static {
         run(self.clone())
@@ -86,6 +88,7 @@ struct ControllerSet {
     expiry: Expiry,
     compaction: Compaction,
     protection: Protection,
+    quotas: Option<Quotas>,
     node: Option<SimulatedNode>,
 }
 
@@ -103,6 +106,7 @@ impl ControllerSet {
             expiry: Expiry::default(),
             compaction: Compaction::default(),
             protection: Protection::new(runs),
+            quotas: runs(names::QUOTAS).then(Quotas::default),
             node: (options.node != options::Node::Absent).then(SimulatedNode::default),
         }
     }
@@ -142,6 +146,9 @@ impl ControllerSet {
         }
         self.expiry.observe(server, seen);
         self.protection.observe(seen);
+        if let Some(quotas) = &mut self.quotas {
+            quotas.observe(server, seen);
+        }
         if let Some(node) = &mut self.node {
             node.observe(server, seen);
         }
@@ -160,6 +167,7 @@ impl ControllerSet {
             any |= { self.disruption.as_mut() }.is_some_and(|disruption| disruption.work(server));
             any |= self.expiry.work(server);
             any |= self.protection.work(server);
+            any |= { self.quotas.as_mut() }.is_some_and(|quotas| quotas.work(server));
             any |= { self.node.as_mut() }.is_some_and(|node| node.work(server));
             if !any {
                 break;
@@ -181,6 +189,7 @@ impl ControllerSet {
             self.expiry.due(),
             self.compaction.due(),
             self.protection.due(),
+            self.quotas.as_ref().and_then(Quotas::due),
             self.node.as_ref().and_then(SimulatedNode::due),
         ];
         all.into_iter().flatten().min()

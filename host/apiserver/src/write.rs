@@ -12,6 +12,7 @@ pub mod namespaces;
 mod part;
 mod policies;
 mod prepare;
+mod quotas;
 pub mod sent;
 mod wanted;
 mod written;

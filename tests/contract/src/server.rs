@@ -17,8 +17,7 @@ const DEADLINE: Duration = Duration::from_secs(70);
 /// How long a new server may take to serve what the scenarios share.
 const READY: Duration = Duration::from_secs(60);
 /// The controllers whose work the contract includes.
-const CONTROLLERS: &str =
-    "garbage-collector-controller,namespace-controller,serviceaccount-controller";
+const CONTROLLERS: &str = "garbage-collector-controller,namespace-controller,resourcequota-controller,serviceaccount-controller";
 /// Kinds that many scenarios use.
 const SHARED: &str = include_str!("../shared.yaml");
 

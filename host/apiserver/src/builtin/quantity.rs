@@ -137,6 +137,48 @@ impl Amount {
         })
     }
 
+    /// A whole number.
+    pub(crate) fn whole(number: i64) -> Self {
+        Self {
+            nanos: i128::from(number) * 1_000_000_000,
+            format: QuantityFormat::Decimal,
+        }
+    }
+
+    /// The sum; in the form of the other amount if there is nothing yet (`Quantity.Add`).
+    #[must_use]
+    pub(crate) fn plus(self, other: Self) -> Self {
+        let of_form = if self.nanos == 0 { other } else { self };
+        Self {
+            nanos: self.nanos.saturating_add(other.nanos),
+            format: of_form.format,
+        }
+    }
+
+    /// The difference; in the form of the other amount if there is nothing yet (`Quantity.Sub`).
+    #[must_use]
+    pub(crate) fn minus(self, other: Self) -> Self {
+        self.plus(Self {
+            nanos: other.nanos.saturating_neg(),
+            ..other
+        })
+    }
+
+    /// The thousandths, away from zero (`Quantity.MilliValue`).
+    pub(crate) fn milli(self) -> i128 {
+        let unit = 1_000_000;
+        self.nanos / unit + (self.nanos % unit).signum()
+    }
+
+    /// The next whole number, if there is a fraction (`Quantity.RoundUp`).
+    #[must_use]
+    pub(crate) fn rounded_up(self) -> Self {
+        Self {
+            nanos: self.rounded().saturating_mul(1_000_000_000),
+            ..self
+        }
+    }
+
     /// How much it is, in billionths.
     pub(crate) fn nanos(self) -> i128 {
         self.nanos
@@ -171,13 +213,10 @@ impl Amount {
     }
 }
 
-/// The sum, in the form of the first.
+/// The sum of two amounts, either of which may be missing.
 pub(crate) fn sum(left: Option<Amount>, right: Option<Amount>) -> Option<Amount> {
     match (left, right) {
-        (Some(left), Some(right)) => Some(Amount {
-            nanos: left.nanos.saturating_add(right.nanos),
-            ..left
-        }),
+        (Some(left), Some(right)) => Some(left.plus(right)),
         (one, other) => one.or(other),
     }
 }

@@ -31,6 +31,7 @@ use crate::request::User;
 use crate::seams::Rng;
 use crate::status::{Named, Refusal};
 
+pub(crate) use qos::class as qos_class;
 pub use status::{prepare_update_approval, prepare_update_status};
 use update::copy;
 pub use update::prepare_update;

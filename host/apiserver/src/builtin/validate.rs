@@ -42,6 +42,8 @@ use crate::registry::Resource;
 use crate::status::Cause;
 use spot::{Causes, Spot};
 
+pub(crate) use nodes::is_extended;
+pub(crate) use resources::is_native;
 pub use warnings::warnings;
 
 /// What is wrong with a new object, beside its metadata.

@@ -14,6 +14,7 @@ pub(crate) const GARBAGE: &str = "garbage-collector-controller";
 pub(crate) const JOBS: &str = "job-controller";
 pub(crate) const NAMESPACES: &str = "namespace-controller";
 pub(crate) const NODE_LIFECYCLE: &str = "node-lifecycle-controller";
+pub(crate) const QUOTAS: &str = "resourcequota-controller";
 pub(crate) const REPLICA_SETS: &str = "replicaset-controller";
 pub(crate) const REPLICATION_CONTROLLERS: &str = "replicationcontroller-controller";
 pub(crate) const ROOT_CERTIFICATES: &str = "root-ca-certificate-publisher-controller";
@@ -22,7 +23,7 @@ pub(crate) const STATEFUL_SETS: &str = "statefulset-controller";
 pub(crate) const VOLUME_PROTECTION: &str = "persistentvolume-protection-controller";
 
 /// The controllers that there are, each with its older name.
-const KNOWN: [(&str, &str); 16] = [
+const KNOWN: [(&str, &str); 17] = [
     (CLUSTER_ROLES, "clusterrole-aggregation"),
     (DAEMON_SETS, "daemonset"),
     (DEPLOYMENTS, "deployment"),
@@ -35,6 +36,7 @@ const KNOWN: [(&str, &str); 16] = [
     (CLAIM_PROTECTION, "pvc-protection"),
     (REPLICA_SETS, "replicaset"),
     (REPLICATION_CONTROLLERS, "replicationcontroller"),
+    (QUOTAS, "resourcequota"),
     (ROOT_CERTIFICATES, "root-ca-cert-publisher"),
     (SERVICE_ACCOUNTS, "serviceaccount"),
     (STATEFUL_SETS, "statefulset"),

@@ -1,4 +1,4 @@
-//! Admission policies at a write: the mutating ones first, the validating ones when the object is complete. A Scale
+//! Admission at a write: the mutating plugins first, the validating ones when the object is complete. A Scale
 //! is an object of its own, which is admitted as such (`subresource/scale.rs`) and which no policy mutates.
 
 use serde_json::Value;
@@ -35,9 +35,11 @@ impl Writing<'_> {
         if self.part == ObjectPart::Scale {
             return Ok(());
         }
-        admission::validate(&Admission {
+        let admission = Admission {
             sent_name,
             ..Admission::write(self.call, self.options, object, old)
-        })
+        };
+        admission::validate(&admission)?;
+        self.charge(&admission)
     }
 }

@@ -12,7 +12,7 @@ const RESOURCES: [&str; 2] = ["cpu", "memory"];
 type Amounts = BTreeMap<&'static str, Option<Amount>>;
 
 /// `Guaranteed`, `Burstable` or `BestEffort`.
-pub(super) fn class(spec: &Fields) -> &'static str {
+pub(crate) fn class(spec: &Fields) -> &'static str {
     let own = spec.get("resources").filter(|own| !own.is_null());
     let containers = ["containers", "initContainers"]
         .map(|list| spec.get(list))

@@ -164,7 +164,7 @@ fn resources(node: &Spot<'_>, causes: &mut Causes) {
 }
 
 /// Whether a resource is one that this cluster adds (`IsExtendedResourceName`).
-pub(super) fn is_extended(name: &str) -> bool {
+pub(crate) fn is_extended(name: &str) -> bool {
     let is_native = !name.contains('/') || name.contains("kubernetes.io/");
     !is_native
         && !name.starts_with("requests.")

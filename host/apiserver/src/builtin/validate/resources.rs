@@ -50,7 +50,7 @@ pub(super) fn is_for_quotas(name: &str) -> bool {
 }
 
 /// Whether it is in the group of Kubernetes (`IsNativeResource`).
-pub(super) fn is_native(name: &str) -> bool {
+pub(crate) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
