@@ -30,6 +30,7 @@ use crate::error::{Error, Failure, Sent};
 use crate::fill::Filled;
 use crate::location::{Origin, Scheme};
 use crate::rules::Permitted;
+use crate::secrets::check_request;
 use crate::tls::TlsParts;
 pub use answer::Answer;
 use connect::{Configs, Route};
@@ -155,6 +156,7 @@ impl Client {
             is_head,
             memory: terms.memory,
             redactor: &filled.redactor,
+            has_secret: !filled.headers.is_empty(),
         };
         let mut answer = connection.drive(reader.read(response)).await?;
         answer.address = connection.route.address;
@@ -233,6 +235,9 @@ impl Client {
     /// What goes over the wire. The location is the one that was compared.
     fn message(&self, permitted: &Permitted<'_>, filled: &Filled) -> Result<Message, Failure> {
         let request = &permitted.request;
+        if !filled.headers.is_empty() {
+            check_request(&request.headers)?;
+        }
         let target = request.location.target();
         let mut headers = HeaderMap::with_capacity(request.headers.len() + 4);
         let host = HeaderValue::from_str(&request.location.origin().authority());

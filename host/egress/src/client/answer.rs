@@ -13,7 +13,7 @@ use super::Memory;
 use super::connection::failure;
 use super::decode::{BODY, Body, Coding};
 use crate::error::{Error, Failure};
-use crate::secrets::Redactor;
+use crate::secrets::{Redactor, check_answer, is_digest};
 
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(super) struct Reader<'a> {
     pub(super) is_head: bool,
     pub(super) memory: &'a dyn Memory,
     pub(super) redactor: &'a Redactor,
+    /// Whether the host has put a secret into the request.
+    pub(super) has_secret: bool,
 }
 
 impl Reader<'_> {
@@ -42,6 +44,9 @@ impl Reader<'_> {
     pub(super) async fn read(self, response: Response<Incoming>) -> Result<Answer, Failure> {
         let (head, mut incoming) = response.into_parts();
         check(head.status, &head.headers)?;
+        if self.has_secret {
+            check_answer(head.status, &head.headers)?;
+        }
         let has_body = !self.is_head
             && head.status != StatusCode::NO_CONTENT
             && head.status != StatusCode::NOT_MODIFIED;
@@ -66,7 +71,10 @@ impl Reader<'_> {
             }
         }
         let mut body = body.finish()?;
-        self.redactor.clean(&mut body);
+        let repeats = self.redactor.clean(&mut body) || self.is_head;
+        if self.has_secret && repeats {
+            headers.retain(|(name, _)| !is_digest(name));
+        }
         if has_body && head.headers.contains_key(CONTENT_LENGTH) {
             let length = (CONTENT_LENGTH.to_string(), body.len().to_string());
             headers.push(length);

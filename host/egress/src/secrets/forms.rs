@@ -1,4 +1,4 @@
-//! The forms in which a value comes back: as it is, in base64, in escapes, in hexadecimal digits.
+//! The forms in which a value comes back: as it is, in UTF-16 and UTF-32, in base64, in escapes, in hexadecimal digits.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -24,6 +24,7 @@ pub(super) fn of(value: &[u8]) -> Vec<Vec<u8>> {
     }
     if let Ok(text) = str::from_utf8(value) {
         forms.extend(in_documents(text));
+        forms.extend(wide(text));
     }
     forms.sort();
     forms.dedup();
@@ -61,6 +62,17 @@ fn encoded(value: &[u8], mark: &str, digits: &[u8; 16], escaped: impl Fn(u8) -> 
         }
     }
     out
+}
+
+/// In UTF-16 and UTF-32, with the high byte first or last.
+fn wide(text: &str) -> [Vec<u8>; 4] {
+    let (units, points) = (|| text.encode_utf16(), || text.chars().map(u32::from));
+    [
+        units().flat_map(u16::to_be_bytes).collect(),
+        units().flat_map(u16::to_le_bytes).collect(),
+        points().flat_map(u32::to_be_bytes).collect(),
+        points().flat_map(u32::to_le_bytes).collect(),
+    ]
 }
 
 /// As browsers send forms: a plus sign for a space.

@@ -39,14 +39,17 @@ impl Redactor {
         self.0.as_ref().is_some_and(|finder| finder.is_match(bytes))
     }
 
-    /// Puts stars in place of the values in `bytes`, which is not copied.
-    pub(crate) fn clean(&self, bytes: &mut Vec<u8>) {
+    /// Puts stars in place of the values in `bytes`, which is not copied. Answers whether there was one.
+    pub(crate) fn clean(&self, bytes: &mut Vec<u8>) -> bool {
         let Some(finder) = &self.0 else {
-            return;
+            return false;
         };
         let mut marks = Marks::new(bytes.len());
         for hit in finder.find_overlapping_iter(bytes.as_slice()) {
             marks.add(hit.start(), hit.end());
+        }
+        if marks.latest.1 == 0 {
+            return false;
         }
         let mut index = 0;
         let mut stars = STARS.iter();
@@ -63,6 +66,7 @@ impl Redactor {
                 true
             })
         });
+        true
     }
 
     /// `text` without values.
@@ -165,6 +169,30 @@ mod tests {
             assert!(cleaned.contains("****"), "{text}: {cleaned}");
             assert!(!redactor.finds(cleaned.as_bytes()));
             assert!(cleaned.len() < 20 + text.len() / 3, "{text}: {cleaned}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_removed_in_wide_characters() {
+        let secret = "s3cret 😀";
+        let redactor = redactor(&[secret]);
+        let text = format!("<{secret}>");
+        let points = || text.chars().map(u32::from);
+        let bodies: [Vec<u8>; 4] = [
+            text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+            points().flat_map(u32::to_le_bytes).collect(),
+            points().flat_map(u32::to_be_bytes).collect(),
+        ];
+        for mut body in bodies {
+            let width = if body.len() == 4 * text.chars().count() {
+                4
+            } else {
+                2
+            };
+            redactor.clean(&mut body);
+            assert_eq!(body.len(), 2 * width + 4, "{body:?}");
+            assert!(!redactor.finds(&body));
         }
     }
 

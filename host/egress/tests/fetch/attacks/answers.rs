@@ -66,6 +66,43 @@ async fn a_secret_replaces_what_the_guest_set_and_goes_to_its_origin_alone() {
     );
 }
 
+fn wide(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[tokio::test]
+async fn a_request_with_a_secret_asks_for_no_part_and_for_no_other_encoding() {
+    let server = Server::start(|_| Reply::ok("whole")).await;
+    let world = world(&server);
+    for (name, value) in [
+        ("Range", "bytes=0-2"),
+        ("If-Range", "x"),
+        ("Accept-Charset", "utf-16"),
+    ] {
+        let fetch = |url: &str| get(url).header(name, value);
+        let failure = world.failure(fetch("https://api.example.com/")).await;
+        assert!(failure.reason.contains(&name.to_lowercase()), "{failure}");
+        // Without a secret, the guest asks for what it likes.
+        let answer = world.answer(fetch("https://other.example/")).await;
+        assert_eq!(answer.body, b"whole");
+    }
+    assert_eq!(server.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn an_answer_that_repeats_a_secret_has_no_digest_to_compare_guesses_with() {
+    for (body, shown) in [("plain", true), (PASSWORD, false)] {
+        let lines = "ETag: \"7\"\r\nContent-MD5: 7\r\nX-Other: 7\r\n";
+        let server = Server::start(move |_| Reply::with(lines, body.as_bytes())).await;
+        let world = world(&server);
+        let answer = world.answer(get("https://api.example.com/")).await;
+        let names: Vec<&str> = answer.headers.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names.contains(&"etag"), shown, "{names:?}");
+        assert_eq!(names.contains(&"content-md5"), shown, "{names:?}");
+        assert!(names.contains(&"x-other"), "{names:?}");
+    }
+}
+
 #[tokio::test]
 async fn no_answer_hands_a_secret_to_the_guest() {
     let gzip = |text: &str| {
@@ -188,6 +225,21 @@ async fn no_answer_hands_a_secret_to_the_guest() {
             "in a broken status",
             Reply::close(format!("{PASSWORD}\r\n\r\n")),
         ),
+        ("in UTF-16", Reply::with("", &wide(&format!("<{TOKEN}>")))),
+        (
+            "in a part",
+            Reply::keep(format!(
+                "HTTP/1.1 206 Partial Content\r\nContent-Length: 6\r\n\r\n{}",
+                &PASSWORD[..6]
+            )),
+        ),
+        (
+            "in UTF-7",
+            Reply::with(
+                "Content-Type: text/plain; charset=utf-7\r\n",
+                PASSWORD.replace("pass-w", "pass-w+AA").as_bytes(),
+            ),
+        ),
         (
             "in a content encoding",
             Reply::with(&format!("Content-Encoding: {PASSWORD}\r\n"), b"x"),
@@ -221,7 +273,8 @@ async fn no_answer_hands_a_secret_to_the_guest() {
         let body = outcome.as_ref().map_or(String::new(), |answer| {
             String::from_utf8_lossy(&answer.body).into_owned()
         });
-        let told = format!("{outcome:?} {body}");
+        // As somebody reads it who knows that each second byte is 0.
+        let told = format!("{outcome:?} {body} {}", body.replace('\0', ""));
         assert!(
             !told.contains("t0ken") && !told.contains("pass-w"),
             "{name}: {told}"
