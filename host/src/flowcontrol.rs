@@ -41,7 +41,7 @@ pub struct Claim {
     pub rate: Rate,
 }
 
-/// Who sends a request to the API server.
+/// The plugin that sends a request to the API server.
 #[derive(Clone, Debug)]
 pub struct RequestClaim {
     /// The plugin's name.

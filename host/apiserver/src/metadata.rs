@@ -26,7 +26,7 @@ pub use rule::NameRule;
 const MAX_ANNOTATIONS: u64 = 256 * 1024;
 const STANDARD_FINALIZERS: [&str; 3] = ["foregroundDeletion", "kubernetes", "orphan"];
 
-/// What metadata keeps where a write of one part may not change it (apimachinery `ResetObjectMetaForStatus`).
+/// The metadata that a write of one part does not change (apimachinery `ResetObjectMetaForStatus`).
 pub const STATUS_KEEPS: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
 
 /// What the metadata of a kind must be.

@@ -11,7 +11,7 @@ use super::fair_queue::{FairQueue, cost};
 use super::seats::{PluginSeats, RequestClass, RequestEnd, Seats};
 use super::{RequestClaim, RequestLimit};
 
-/// What a request takes at the usual weight, in virtual time.
+/// The virtual time that a request takes at the usual weight.
 const TOKEN: u64 = 1_000_000;
 
 /// Those who wait, as `W`.

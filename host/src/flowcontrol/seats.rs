@@ -25,7 +25,7 @@ const SLOW: u32 = 3;
 /// A shorter delay is not noticed: timers and schedulers make as much.
 const NOTICED: Duration = Duration::from_millis(3);
 
-/// What is compared: requests of one class take about as long.
+/// The class of a request: requests of one class take about as long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestClass {
     /// A read of one object.
@@ -39,7 +39,7 @@ pub enum RequestClass {
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestEnd {
-    /// It was answered after this time.
+    /// The API server has answered after this time.
     Answered(Duration),
     /// The API server has too many requests of this client (429).
     Refused,
@@ -162,7 +162,7 @@ impl PluginSeats {
         let is_new = self.before == 0;
         self.before = self.before.saturating_sub(1);
         match end {
-            // Those that were sent before the limit shrank say nothing new.
+            // Requests that were sent before the limit shrank say nothing new.
             RequestEnd::Refused if is_new => {
                 let sent = self.allowed.min(f64::from(self.held));
                 self.allowed = (sent / 2.0).max(1.0);

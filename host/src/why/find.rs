@@ -284,7 +284,7 @@ impl Finder {
         }
     }
 
-    /// What a list of all objects with its name says, if the API server answers.
+    /// The answer of a list of all objects with the name, if the API server answers.
     async fn listed(&self, resource: &Resource, key: &Key) -> Option<LiveObject> {
         let path = resource.path(key.namespace.as_deref(), None, None).ok()?;
         let name = segment(&key.name).ok()?;

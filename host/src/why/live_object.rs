@@ -19,7 +19,7 @@ pub enum LiveObject {
 }
 
 impl LiveObject {
-    /// What an answer to a `get` says.
+    /// The object in an answer to a `get`.
     pub(super) fn of(answer: &str) -> Self {
         match Object::parse(answer) {
             Some(object) => Self::There(object.metadata),
@@ -27,7 +27,7 @@ impl LiveObject {
         }
     }
 
-    /// What a list of all objects with one name says.
+    /// The object in a list of all objects with one name.
     pub(super) fn of_list(answer: &str) -> Self {
         #[derive(Deserialize)]
         struct List<'a> {

@@ -41,7 +41,7 @@ pub(super) fn raise(to: &mut Amounts, other: &Amounts) {
     }
 }
 
-/// What a list has more than another; nothing where it has less (`SubtractWithNonNegativeResult`).
+/// The difference of two lists of amounts, 0 instead of a negative one (`SubtractWithNonNegativeResult`).
 pub(super) fn growth(new: &Amounts, old: &Amounts) -> Amounts {
     let nothing = Amount::whole(0);
     let grown = new.iter().map(|(name, amount)| {

@@ -11,7 +11,7 @@ use crate::meta;
 use crate::status::Refusal;
 use crate::store::GroupResource;
 
-/// What has been given to the containers of a pod.
+/// The annotation that lists the defaults which a pod has got.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 /// The kinds that have limits.

@@ -1,4 +1,4 @@
-//! What a whole pod requests, and what its limits are together (component-helpers `resource/helpers.go`).
+//! The requests and limits of a whole pod (component-helpers `resource/helpers.go`).
 
 use serde_json::Value;
 
@@ -8,9 +8,9 @@ use crate::json::{get, list, text};
 /// Which amounts count for a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
-    /// Those of the spec, without the overhead of the pod: as LimitRanger sees a pod.
+    /// The resources of the spec, without the overhead of the pod: as LimitRanger sees a pod.
     Spec,
-    /// Those of the spec or what the node has given, whichever is more: as quotas see a pod.
+    /// The larger one of the spec's resources and those that the node has allocated: as quotas see a pod.
     Status,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn are_said_for_pod(pod: &Value) -> bool {
     names.any(|name| is_for_pods(&name, Basis::Status))
 }
 
-/// What a pod needs.
+/// The amounts that a pod needs.
 pub(super) fn of_pod(pod: &Value, side: ResourceSide, basis: Basis) -> Amounts {
     let spec = get(pod, "spec");
     let mut all = of_containers(pod, side, basis);
@@ -89,7 +89,7 @@ fn of_containers(pod: &Value, side: ResourceSide, basis: Basis) -> Amounts {
     all
 }
 
-/// What counts for a container that runs beside others.
+/// The amounts that count for a container that runs beside others.
 fn effective(pod: &Value, container: &Value, side: ResourceSide, basis: Basis) -> Amounts {
     let wanted = side.of(container);
     let status = get(pod, "status");

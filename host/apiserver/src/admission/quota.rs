@@ -36,11 +36,11 @@ pub(crate) fn all(store: &Store, namespace: &str) -> Vec<Value> {
 pub(crate) struct ChargedQuota {
     /// The quota as it was.
     pub(crate) quota: Value,
-    /// What is used afterwards.
+    /// The amounts that are used after the request.
     pub(crate) used: Amounts,
 }
 
-/// What quotas are to be judged at a request; nothing if quotas do not see the request.
+/// The quotas that a request is judged by; nothing if quotas do not see the request.
 pub(crate) fn seen(admission: &Admission<'_>) -> Option<Vec<Value>> {
     admission.call.target.namespace.as_deref()?;
     let evaluator = Evaluator::of(&admission.call.place)?;
@@ -78,7 +78,7 @@ pub(crate) fn charged(
     })
 }
 
-/// What is charged.
+/// The object that is charged to quotas, and how its kind is counted.
 struct Charge<'a> {
     evaluator: Evaluator,
     object: &'a Value,

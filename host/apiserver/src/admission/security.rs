@@ -117,7 +117,7 @@ fn violations(level: LevelVersion, template: &PodTemplate<'_>) -> Option<String>
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-/// What the namespace of the request demands; nothing if its labels demand nothing.
+/// The demands of the request's namespace; nothing if its labels demand nothing.
 fn policies(admission: &Admission<'_>) -> Option<ModePolicies> {
     let place = GroupResource {
         group: String::new(),

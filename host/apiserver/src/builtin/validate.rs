@@ -225,7 +225,7 @@ pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> 
     causes
 }
 
-/// What is wrong with a request for a certificate that is approved or denied, beside its metadata.
+/// Problems of a request for a certificate that is approved or denied, beside its metadata.
 pub fn validate_approval(new: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = Causes::new();
     signing::approval(&Spot::root(new), &Spot::root(old), &mut causes);

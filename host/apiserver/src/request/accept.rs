@@ -42,7 +42,7 @@ pub enum Offers {
     Discovery,
 }
 
-/// What the bytes of an answer are.
+/// The encoding of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// JSON.

@@ -79,7 +79,7 @@ pub(super) fn powerful(description: &Description, granted: &Grants) -> Vec<Strin
     lines
 }
 
-/// What it asks for, a line for each resource: `configmaps: get list watch`. Two kinds may ask for the same.
+/// The needs of a plugin, a line for each resource: `configmaps: get list watch`. Two kinds may ask for the same.
 pub(super) fn need_lines(description: &Description) -> Vec<String> {
     let mut all: Vec<(&Need, Vec<&str>)> = Vec::new();
     for need in &description.needs {

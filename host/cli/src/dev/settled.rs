@@ -66,7 +66,7 @@ fn at_rest(host: &Host, plugins: &Names) -> bool {
     all.all(|plugin| Sight::of(host, &plugin).rests())
 }
 
-/// What is known of one plugin at one moment.
+/// The state of one plugin at one moment.
 #[derive(Clone, Debug, Default)]
 struct Sight {
     stage: PluginStage,
@@ -219,7 +219,7 @@ mod tests {
             (waiting(QueueDepth { normal: 1, ..none }), false),
             (waiting(QueueDepth { low: 1, ..none }), false),
             (waiting(QueueDepth { running: 1, ..none }), false),
-            // It asked to run again later, or the host has found a hot loop.
+            // The key asked to run again later, or is in a hot loop.
             (waiting(QueueDepth { delayed: 1, ..none }), true),
             (
                 Sight {

@@ -10,7 +10,7 @@ use http::{HeaderMap, StatusCode};
 
 use crate::error::{Error, Failure};
 
-/// What a guest does not ask for, if the host puts a secret into the request.
+/// Headers that a guest does not set if the host puts a secret into the request.
 const REFUSED: [HeaderName; 4] = [RANGE, IF_RANGE, ACCEPT_CHARSET, CONTENT_RANGE];
 /// Encodings in which the ASCII characters are the bytes of ASCII, by the start of their names.
 const EXTEND_ASCII: [&str; 8] = [

@@ -1,4 +1,4 @@
-//! What is wrong with what a pod or a claim needs, by one LimitRange (kubernetes `plugin/pkg/admission/limitranger`).
+//! Problems of the requests and limits of a pod or a claim, by one LimitRange (kubernetes `plugin/pkg/admission/limitranger`).
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::json::{get, list};
 /// More thousandths do not fit into the numbers that are compared (`resource.MaxMilliValue`).
 const MOST_MILLI: i128 = (i64::MAX / 1000) as i128;
 
-/// What is limited, and how much of it is needed.
+/// The name of a limit, and the amounts that are compared with it.
 struct Needs {
     /// The word for it in messages.
     kind: &'static str,
@@ -19,7 +19,7 @@ struct Needs {
     limits: Amounts,
 }
 
-/// What is wrong with a pod and its containers.
+/// Problems of a pod and its containers.
 pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     for limit in list(get(range, "spec"), "limits") {
@@ -56,7 +56,7 @@ pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with a claim: only what it requests counts.
+/// Problems of a claim: only its requests count.
 pub(super) fn of_claim(range: &Value, claim: &Value) -> Vec<String> {
     const KIND: &str = "PersistentVolumeClaim";
     let needs = Needs {

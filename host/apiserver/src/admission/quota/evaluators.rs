@@ -16,14 +16,14 @@ use crate::json::{get, list, text};
 use crate::meta;
 use crate::store::GroupResource;
 
-/// What counts nowhere (kubernetes `pkg/quota/v1/install`); reviews are no objects.
+/// Resources that no quota counts (kubernetes `pkg/quota/v1/install`); reviews are no objects.
 const IGNORED: [(&str, &str); 3] = [
     ("", "bindings"),
     ("", "events"),
     ("events.k8s.io", "events"),
 ];
 
-/// What a quota may say of pods, beside huge pages and extended resources.
+/// The names of resources of pods in a quota, beside huge pages and extended resources.
 const OF_PODS: [&str; 11] = [
     "count/pods",
     "cpu",
@@ -38,7 +38,7 @@ const OF_PODS: [&str; 11] = [
     "pods",
 ];
 
-/// What every container must say if a quota limits it.
+/// The resources that every container must name if a quota limits them.
 const REQUIRED: [&str; 6] = [
     "cpu",
     "limits.cpu",
@@ -190,7 +190,7 @@ impl Evaluator {
         (!lines.is_empty()).then(|| lines.join("; "))
     }
 
-    /// What an object uses.
+    /// The amounts that an object uses.
     pub(super) fn usage(&self, object: &Value, now: Timestamp) -> Amounts {
         let one = |name: &str| (name.to_owned(), Amount::whole(1));
         match self {

@@ -1,4 +1,4 @@
-//! What is charged to quotas, and what they refuse.
+//! Objects that quotas charge, and objects that they refuse.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a namespace uses of what a quota limits, counted again (apiserver `pkg/quota/v1/resources.go`, `CalculateUsage`).
+//! The usage of a quota in its namespace, counted again (apiserver `pkg/quota/v1/resources.go`, `CalculateUsage`).
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::builtin::quantity::Amount;
 use crate::json::get;
 use crate::store::{GroupResource, Store};
 
-/// What is used of each resource in `hard`, by the objects at these places.
+/// The usage of each resource in `hard`, by the objects at these places.
 pub(crate) fn calculated(
     store: &Store,
     places: impl Iterator<Item = GroupResource>,

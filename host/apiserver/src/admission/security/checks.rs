@@ -4,7 +4,7 @@ use super::labels::{Level, LevelVersion};
 use super::template::PodTemplate;
 use super::{baseline, profiles, restricted};
 
-/// What a check forbids of a pod.
+/// The parts of a pod that a check forbids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Violation {
     pub(super) reason: &'static str,

@@ -11,10 +11,10 @@ use crate::json::{get, list, text};
 use crate::meta;
 use crate::store::{GroupResource, Store};
 
-/// As many pods are judged.
+/// The number of pods that are judged at most.
 const MOST: usize = 3000;
 
-/// What the client is warned of.
+/// The warnings for the client.
 pub(super) fn warnings(store: &Store, namespace: &str, level: LevelVersion) -> Vec<String> {
     let place = GroupResource {
         group: String::new(),

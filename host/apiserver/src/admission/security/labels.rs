@@ -8,7 +8,7 @@ use crate::json::entries;
 use crate::status::Cause;
 use crate::store::Labels;
 
-/// What all of these labels begin with.
+/// The prefix of all of these labels.
 const PREFIX: &str = "pod-security.kubernetes.io/";
 
 /// How safe a pod must be, from least to most.
@@ -31,7 +31,7 @@ pub(super) struct LevelVersion {
     pub(super) version: PolicyVersion,
 }
 
-/// What a namespace demands of its pods: what it refuses, and what it warns of.
+/// The demands of a namespace on its pods: the levels that refuse and that warn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ModePolicies {
     pub(super) enforce: LevelVersion,
@@ -116,7 +116,7 @@ pub(super) fn demand(labels: &Labels) -> bool {
         .is_some_and(|(name, _)| name.starts_with(PREFIX))
 }
 
-/// What labels demand, and what is wrong with them. A wrong label of `enforce` demands most, one of another mode nothing.
+/// The demands of labels, and their problems. A wrong label of `enforce` demands most, one of another mode nothing.
 pub(super) fn read(labels: &Labels) -> (ModePolicies, Vec<Cause>) {
     let mut wrong = Vec::new();
     let enforce = mode(labels, "enforce", Level::Restricted, &mut wrong);
@@ -138,7 +138,7 @@ pub(super) fn read(labels: &Labels) -> (ModePolicies, Vec<Cause>) {
     (policies, wrong)
 }
 
-/// What the two labels of a mode demand.
+/// The demands of the two labels of a mode.
 fn mode(labels: &Labels, mode: &str, otherwise: Level, wrong: &mut Vec<Cause>) -> LevelVersion {
     let mut found = LevelVersion::default();
     let mut judge = |name: &str, text: &str, why: &str| {

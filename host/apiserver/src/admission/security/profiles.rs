@@ -28,7 +28,7 @@ fn is_bad_profile(profile: &Value) -> bool {
     !profile.is_null() && !matches!(text(profile, "type"), "RuntimeDefault" | "Localhost")
 }
 
-/// Who chooses bad profiles in a field of the security context.
+/// The containers with bad profiles in a field of the security context.
 struct BadProfiles<'a> {
     pod: bool,
     containers: Vec<&'a str>,

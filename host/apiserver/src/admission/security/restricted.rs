@@ -61,7 +61,7 @@ pub(super) fn escalation_1_25(template: &PodTemplate<'_>) -> Option<Violation> {
     unless_for_windows(template, escalation)
 }
 
-/// What a check of Linux alone finds.
+/// The findings of a check for Linux alone.
 pub(super) fn unless_for_windows(
     template: &PodTemplate<'_>,
     check: impl Fn(&PodTemplate<'_>) -> Option<Violation>,

@@ -1,4 +1,4 @@
-//! What of a pod the checks look at, and how they name it.
+//! The parts of a pod that the checks look at, with their names.
 
 use serde_json::Value;
 

@@ -20,7 +20,7 @@ fn level(text: &str) -> LevelVersion {
     policies.enforce
 }
 
-/// What a level says of a pod with this spec; empty if nothing.
+/// The findings of a level about a pod with this spec; empty if there are none.
 fn said(of: &str, pod: &Value) -> String {
     violations(level(of), &PodTemplate::of(pod)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What is wrong with APIServices.
+//! Problems of APIServices.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What is wrong with addresses and ranges of addresses that are objects: IPAddresses and ServiceCIDRs.
+//! Problems of addresses and ranges of addresses that are objects: IPAddresses and ServiceCIDRs.
 
 use super::spot::{Causes, Spot};
 use crate::status::Cause;

@@ -6,7 +6,7 @@ use super::spot::{Causes, Spot};
 
 /// The conditions that say what became of a request; they are never false, and never go.
 const DECISIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
-/// Those of them that only an approval sets.
+/// The fields of these that only an approval sets.
 const OF_APPROVAL: [&str; 2] = ["Approved", "Denied"];
 
 /// A certificate lasts no shorter than this.
