@@ -52,7 +52,7 @@ pub(crate) fn restore() -> Result<(), Error> {
     Ok(())
 }
 
-/// Copies compiled dependencies that the cache lacks out of `target/`, and deletes old entries.
+/// Copies compiled dependencies that the cache lacks, or has from another build, out of `target/`, and deletes old entries.
 ///
 /// # Errors
 /// Files cannot be copied or deleted, or the compiler does not answer.
@@ -66,7 +66,7 @@ pub(crate) fn save() -> Result<(), Error> {
     for layout in LAYOUTS {
         for unit in units::all(&target().join(layout))? {
             if !members.contains(&unit.package) {
-                copied += unit.copy(&target().join(layout), &entry.join(layout))?;
+                copied += unit.replace(&target().join(layout), &entry.join(layout))?;
             }
         }
     }
@@ -275,6 +275,13 @@ mod tests {
             SystemTime::UNIX_EPOCH
         );
         assert!(!to.join("deps/libhttp_body-fedcba9876543210.rlib").exists());
+        assert_eq!(unit.replace(&from, &to).unwrap(), 0, "it is the same build");
+        fs::write(
+            from.join(format!(".fingerprint/http-body-{hash}/lib-http_body")),
+            "y",
+        )
+        .unwrap();
+        assert_eq!(unit.replace(&from, &to).unwrap(), 4, "it was built again");
         assert!(
             LAYOUTS
                 .iter()

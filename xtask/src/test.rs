@@ -5,8 +5,10 @@
 //!   three slots.
 //! - The output of a suite is printed when the suite ends.
 //! - Unit tests and other quick suites run first. If one of them fails, nothing else runs.
+//! - A test that fails runs again, alone. If it passes then, it is flaky: the report names it, and the run goes on.
 //! - The run fails if a test failed, if a suite did not start, or if nothing ran.
 
+mod again;
 mod built;
 mod flags;
 mod job;
@@ -20,6 +22,11 @@ use std::time::Instant;
 
 use crate::Error;
 use flags::Flags;
+use job::Job;
+use libtest::Results;
+
+/// The most tests of a run that may be flaky.
+const MOST_FLAKY: usize = 3;
 
 /// Runs the suites that `flags` select. `true` if all tests passed.
 ///
@@ -38,13 +45,25 @@ pub(crate) fn run(flags: &[&str]) -> Result<bool, Error> {
         return Ok(true);
     }
     let mut finished = run::all(&plan.early, flags.slots)?;
+    let mut flaky = again::failed_tests(&mut finished, MOST_FLAKY, alone)?;
     if finished.iter().any(|job| job.results.failed > 0) {
         println!(
             "\n{} suites did not run, since an early test failed",
             plan.late.len()
         );
     } else {
-        finished.extend(run::all(&plan.late, flags.slots)?);
+        let mut late = run::all(&plan.late, flags.slots)?;
+        let most = MOST_FLAKY.saturating_sub(flaky.len());
+        flaky.extend(again::failed_tests(&mut late, most, alone)?);
+        finished.extend(late);
     }
-    Ok(report::print(&plan, &finished, built, began.elapsed()))
+    let total = began.elapsed();
+    Ok(report::print(&plan, &finished, &flaky, built, total))
+}
+
+/// Runs one job, with nothing beside it.
+fn alone(job: Job) -> Result<Results, Error> {
+    let finished = run::all(&[job], 1)?;
+    let mut results = finished.into_iter().map(|job| job.results);
+    results.next().ok_or_else(|| "a job has no end".into())
 }

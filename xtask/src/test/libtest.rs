@@ -13,6 +13,8 @@ pub(super) struct Results {
     pub(super) passed: usize,
     /// Tests that failed.
     pub(super) failed: usize,
+    /// The names of the tests of libtest that failed.
+    pub(super) failures: Vec<String>,
     /// Each test with the time that it took.
     pub(super) times: Vec<(String, Duration)>,
     /// Tests that have not started, in the order in which they start.
@@ -40,11 +42,16 @@ impl Results {
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.passed += number_before(counts, "passed;");
             self.failed += number_before(counts, "failed;");
-        } else if let Some((name, _)) = line
+        } else if let Some((name, end)) = line
             .strip_prefix("test ")
             .and_then(|rest| rest.split_once(" ... "))
         {
             self.ended(name, at);
+            if end == "FAILED" {
+                // `name - should panic` is the test `name`.
+                let name = name.split(" - ").next().unwrap_or(name);
+                self.failures.push(name.to_owned());
+            }
         } else if let Some(counts) = line.strip_prefix("ℹ ") {
             // node --test: `ℹ pass 19`
             match counts
@@ -122,6 +129,7 @@ mod tests {
         let times = [("b", 3), ("a", 5), ("c", 4)].map(|(name, it)| (name.to_owned(), seconds(it)));
         assert_eq!(results.times, times);
         assert_eq!((results.passed, results.failed), (2, 1));
+        assert_eq!(results.failures, ["c"]);
     }
 
     #[test]

@@ -12,7 +12,13 @@ const SLOWEST: usize = 10;
 const SLOW: Duration = Duration::from_secs(20);
 
 /// Prints the report. `true` if tests passed and none failed.
-pub(super) fn print(plan: &Plan, finished: &[Finished], built: Duration, total: Duration) -> bool {
+pub(super) fn print(
+    plan: &Plan,
+    finished: &[Finished],
+    flaky: &[String],
+    built: Duration,
+    total: Duration,
+) -> bool {
     if !plan.files_only.is_empty() {
         println!(
             "\nNot through Plugin objects, {} tests:",
@@ -20,6 +26,12 @@ pub(super) fn print(plan: &Plan, finished: &[Finished], built: Duration, total: 
         );
         for (name, reason) in &plan.files_only {
             println!("  {name} {reason}");
+        }
+    }
+    if !flaky.is_empty() {
+        println!("\nFlaky tests, which failed once and passed when they ran again, alone:");
+        for name in flaky {
+            println!("  {name}");
         }
     }
     println!("\nThe slowest tests:");
@@ -33,15 +45,13 @@ pub(super) fn print(plan: &Plan, finished: &[Finished], built: Duration, total: 
     }
     println!();
     let mut suites: Vec<&Finished> = finished.iter().collect();
-    suites.sort_by(|a, b| a.name.cmp(&b.name));
+    suites.sort_by(|a, b| a.job.name.cmp(&b.job.name));
     let (mut passed, mut failed) = (0, 0);
     for suite in suites {
         let Finished {
-            name,
-            took,
-            results,
-            ..
+            job, took, results, ..
         } = suite;
+        let name = &job.name;
         let minutes = took.as_secs_f64() / 60.0;
         let counts = (results.passed, results.failed);
         if counts != (0, 0) {
@@ -74,7 +84,7 @@ fn slowest(finished: &[Finished]) -> Vec<(&str, &str, Duration)> {
     let mut tests = Vec::new();
     for suite in finished {
         let times = suite.results.times.iter();
-        tests.extend(times.map(|(test, took)| (suite.name.as_str(), test.as_str(), *took)));
+        tests.extend(times.map(|(test, took)| (suite.job.name.as_str(), test.as_str(), *took)));
     }
     tests.sort_by_key(|(.., took)| std::cmp::Reverse(*took));
     let slow = tests.iter().filter(|(.., took)| *took > SLOW).count();

@@ -17,13 +17,14 @@ const LEFT_BEHIND: Duration = Duration::from_secs(5);
 /// A job that has ended.
 #[derive(Debug)]
 pub(super) struct Finished {
-    /// The job's name.
-    pub(super) name: String,
+    /// The job.
+    pub(super) job: Job,
     /// How long the job took.
     pub(super) took: Duration,
     /// The results of the job's tests.
     pub(super) results: Results,
-    output: Vec<u8>,
+    /// Its output.
+    pub(super) output: Vec<u8>,
 }
 
 /// Runs all jobs: each time the first of them that fits into the slots that are free.
@@ -39,7 +40,7 @@ pub(super) fn all(jobs: &[Job], slots: usize) -> Result<Vec<Finished>, Error> {
         let (job, taken): (Finished, usize) = receiver.recv()?;
         *free += taken;
         let mut out = std::io::stdout().lock();
-        writeln!(out, "\n     Running {}", job.name)?;
+        writeln!(out, "\n     Running {}", job.job.name)?;
         out.write_all(&job.output)?;
         finished.push(job);
         Ok(())
@@ -82,7 +83,7 @@ fn run(job: Job) -> Finished {
         }
     }
     Finished {
-        name: job.name,
+        job,
         took,
         results: printed.results,
         output: printed.output,
