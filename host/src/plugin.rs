@@ -10,6 +10,7 @@ mod calls;
 mod cancel;
 pub mod cluster;
 mod code_map;
+mod compile_turns;
 pub mod compiler;
 mod cpu_meter;
 mod custom_metrics;
@@ -44,7 +45,6 @@ mod wasi;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tracing::Instrument;
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime::{Engine, Store};
@@ -75,6 +75,7 @@ use crate::manifest::{Limits, PluginConfig};
 use crate::memory::{Account, Accounts, Budget};
 use crate::seams::{Seams, Task};
 use code_map::CodeMap;
+use compile_turns::CompileTurns;
 use cpu_meter::{Cpu, Metered};
 use engine::Interruption;
 use executor::{Execution, InlineBudget};
@@ -95,8 +96,7 @@ pub struct Sandboxes {
     shares: Arc<Shares>,
     accounts: Accounts,
     compiler: Compiler,
-    /// Compiling takes hundreds of megabytes for a large component: one at a time.
-    compiling: Semaphore,
+    compile_turns: CompileTurns,
     in_flight: InFlight,
     _tidy: Option<Task>,
 }
@@ -194,10 +194,10 @@ impl Sandboxes {
         Self {
             workshop,
             shares: Shares::new(threads, &seams),
+            compile_turns: CompileTurns::new(seams.clock),
             seams,
             accounts: Accounts::new(Budget::new(budget)),
             compiler,
-            compiling: Semaphore::new(1),
             in_flight: InFlight::default(),
             _tidy: None,
         }

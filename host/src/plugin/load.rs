@@ -64,7 +64,7 @@ impl Sandboxes {
         let digest = digest(bytes);
         let (image, code_source) = match self.workshop.images.of(&digest) {
             Some(image) => (image, CodeSource::Memory),
-            None => self.image(digest, bytes, cache).await?,
+            None => self.image(name, (digest, bytes), cache).await?,
         };
         tracing::debug!(plugin = name, reached = "compiled", "loading");
         let code = (digest, GuestCode::Compiled(image));
@@ -163,14 +163,14 @@ impl Sandboxes {
     /// Judges a component and makes its code ready to run.
     async fn image(
         &self,
-        digest: Digest,
-        bytes: &[u8],
+        name: &str,
+        (digest, bytes): (Digest, &[u8]),
         cache: &CodeCache,
     ) -> Result<(Arc<CompiledComponent>, CodeSource), LoadError> {
         let loading = self.in_flight.begins(digest, Activity::Loading);
         admission::judge_bytes(bytes)?;
         drop(loading);
-        let ((code, component), code_source) = self.code(digest, bytes, cache).await?;
+        let ((code, component), code_source) = self.code(name, (digest, bytes), cache).await?;
         let _loading = self.in_flight.begins(digest, Activity::Loading);
         let engine = self.engine();
         admission::judge_component(engine, &component)?;
@@ -186,8 +186,8 @@ impl Sandboxes {
     /// The compiled code of the component `bytes`, from the cache or from the compiler; and mapped.
     async fn code(
         &self,
-        digest: Digest,
-        bytes: &[u8],
+        name: &str,
+        (digest, bytes): (Digest, &[u8]),
         cache: &CodeCache,
     ) -> Result<((Code, Component), CodeSource), LoadError> {
         let kept = || {
@@ -197,11 +197,26 @@ impl Sandboxes {
         if let Some(code) = kept()? {
             return Ok((code, CodeSource::Cache));
         }
-        let _turn = self.compiling.acquire().await;
-        // Somebody may have compiled the same meanwhile.
-        if let Some(code) = kept()? {
-            return Ok((code, CodeSource::Cache));
-        }
+        let compile = || async {
+            // Somebody may have compiled the same meanwhile.
+            if let Some(code) = kept()? {
+                return Ok((code, CodeSource::Cache));
+            }
+            let code = self.compile(digest, bytes, cache).await?;
+            Ok((code, CodeSource::Compiler))
+        };
+        let is_starved =
+            |error: &LoadError| matches!(error, LoadError::Compile(CompileError::Starved(_)));
+        self.compile_turns.compile(name, compile, is_starved).await
+    }
+
+    /// The code of the component `bytes` from the compiler, in the cache; and mapped.
+    async fn compile(
+        &self,
+        digest: Digest,
+        bytes: &[u8],
+        cache: &CodeCache,
+    ) -> Result<(Code, Component), LoadError> {
         let draft = cache
             .draft(self.engine(), bytes)
             .map_err(LoadError::Cache)?;
@@ -209,11 +224,10 @@ impl Sandboxes {
         // The kernel kills a container as a whole: a compiler that takes too much can take the host with it.
         let _compiling = self.in_flight.begins(digest, Activity::Compiling);
         self.compiler.compile(bytes, output, &self.seams).await?;
-        let kept = draft.keep(self.engine()).map_err(|error| match error {
+        draft.keep(self.engine()).map_err(|error| match error {
             // Compiled for this engine a moment ago: it is whole, and the engine's pool has no room for it.
             CacheError::Damaged(why) => Refused::TooDemanding(why).into(),
             error => LoadError::Cache(error),
-        })?;
-        Ok((kept, CodeSource::Compiler))
+        })
     }
 }
