@@ -115,6 +115,9 @@ fn about_objects(call: &Call<'_>) -> Result<Answer, Refusal> {
         Verb::List => read::list(call),
         Verb::Watch => watch::watch(call),
         Verb::Create if reviews::is_review(call.resource) => reviews::create(call),
+        Verb::Create if built_in && call.resource.plural == "bindings" => {
+            subresource::bind_named(call)
+        }
         Verb::Create => create::create(call),
         Verb::Update => update::update(call),
         Verb::Patch => patch::patch(call),

@@ -16,6 +16,8 @@ use crate::status::Refusal;
 use crate::verbs::{patch, update};
 use crate::write::ObjectPart;
 
+pub(crate) use pods::bind_named;
+
 /// Does what a request about a subresource asks for.
 ///
 /// # Errors

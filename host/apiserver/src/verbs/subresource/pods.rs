@@ -9,9 +9,10 @@ use crate::admission::{self, Admission};
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::request::options::{WriteKind, WriteOptions};
+use crate::request::route::{Target, Verb};
 use crate::status::{Cause, Named, Refusal};
 use crate::store::Write;
-use crate::write::sent;
+use crate::write::{accept, sent};
 use crate::{conditions, meta};
 
 /// Other writes may come first this often.
@@ -22,20 +23,59 @@ pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
     call.look()?;
     let options = WriteOptions::read(&call.request.query, WriteKind::Create)?;
     let binding = sent::part(call, "binding")?;
-    let key = call.key();
-    if meta::text(&binding, "name") != &*key.name {
+    let name = call.target.name.as_deref().unwrap_or_default();
+    if meta::text(&binding, "name") != name {
         let why = "name in URL does not match name in Binding object";
         return Err(Refusal::bad_request(why));
     }
-    let wrong = wrong(&binding);
+    judge(call, &options, &binding)?;
+    assign(call, &options, &binding)
+}
+
+/// Puts the pod that the body names on a node (`POST …/bindings`, the older path).
+///
+/// # Errors
+/// As for [`bind`].
+pub(crate) fn bind_named(call: &Call<'_>) -> Result<Answer, Refusal> {
+    call.look()?;
+    let options = WriteOptions::read(&call.request.query, WriteKind::Create)?;
+    let mut binding = accept::body(call, options.field_validation)?;
+    // This path takes no notice of the UID.
+    meta::set(&mut binding, "uid", None);
+    accept::place(call, &mut binding)?;
+    judge(call, &options, &binding)?;
+    let name = meta::text(&binding, "name");
+    if name.is_empty() {
+        return Err(Refusal::bad_request("Name parameter required."));
+    }
+    let target = Target {
+        plural: "pods".to_owned(),
+        name: Some(name.to_owned()),
+        subresource: Some("binding".to_owned()),
+        ..call.target.clone()
+    };
+    let registry = call.state.registry();
+    let pods = registry.find(&target.group, &target.version, &target.plural);
+    let pods = pods.ok_or_else(Refusal::no_such_path)?;
+    let pod = Call::new(call.state, call.request, &target, pods, Verb::Create);
+    assign(&pod, &options, &binding)
+}
+
+fn judge(call: &Call<'_>, options: &WriteOptions, binding: &Value) -> Result<(), Refusal> {
+    let wrong = wrong(binding);
     if !wrong.is_empty() {
         return Err(Refusal::unknown(wrong));
     }
-    admission::validate(&Admission::write(call, &options, &binding, None))?;
+    admission::validate(&Admission::write(call, options, binding, None))
+}
+
+/// Writes the node into the pod of the path.
+fn assign(call: &Call<'_>, options: &WriteOptions, binding: &Value) -> Result<Answer, Refusal> {
+    let key = call.key();
     let now = call.state.seams().clock.wall();
     for _ in 0..TRIES {
         let held = call.stored()?;
-        if let Some(other) = other(&binding, &held.value()) {
+        if let Some(other) = other(binding, &held.value()) {
             let key = call.resource.etcd_key(&key);
             let why = format!(
                 "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, \
@@ -43,7 +83,7 @@ pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
             );
             return Err(Refusal::conflict(
                 call.named(),
-                meta::text(&binding, "name"),
+                meta::text(binding, "name"),
                 &why,
             ));
         }
@@ -54,7 +94,7 @@ pub(super) fn bind(call: &Call<'_>) -> Result<Answer, Refusal> {
             };
             Refusal::conflict(named, &key.name, &why)
         };
-        let bound = bound(held.value(), &binding, now).map_err(conflict)?;
+        let bound = bound(held.value(), binding, now).map_err(conflict)?;
         if options.dry_run {
             return Ok(success(StatusCode::CREATED));
         }
