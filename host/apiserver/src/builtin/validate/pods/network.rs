@@ -103,9 +103,22 @@ pub(super) fn host_users(spec: &Spot<'_>, causes: &mut Causes) {
     if !own.is_set() || own.is_true() {
         return;
     }
-    for (field, told) in [("hostPID", "HostPID"), ("hostIPC", "HostIPC")] {
+    let why = "when `hostUsers` is false";
+    for (field, told) in [
+        ("hostNetwork", "hostNetwork"),
+        ("hostPID", "HostPID"),
+        ("hostIPC", "HostIPC"),
+    ] {
         if spec.of(field).is_true() {
-            spec.of(told).forbidden("when `hostUsers` is false", causes);
+            spec.of(told).forbidden(why, causes);
+        }
+    }
+    for list in ["initContainers", "containers", "ephemeralContainers"] {
+        for container in spec.of(list).items() {
+            let devices = container.of("volumeDevices");
+            if !devices.is_empty() {
+                devices.forbidden(why, causes);
+            }
         }
     }
 }
