@@ -26,6 +26,52 @@ pub(crate) struct Advisory {
     absent: Vec<String>,
 }
 
+/// Advisories whose texts nobody could read: no proof is possible before that.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Unread {
+    /// The last four characters of their names, `GHSA-…-…-2674`.
+    pub(crate) ends: Vec<String>,
+    /// Where the texts were looked for.
+    about: String,
+    /// The version of wasmtime that was locked then. With another one they must be looked for again.
+    looked_at: String,
+}
+
+impl Unread {
+    /// What is wrong with the list, once that version is locked.
+    pub(crate) fn problems(&self, locked: &str, advisories: &[Advisory]) -> Vec<String> {
+        let mut wrong = Vec::new();
+        if self.about.trim().is_empty() {
+            wrong.push("unread.yaml: `about` says where the texts were looked for".to_owned());
+        }
+        if locked != self.looked_at && !self.ends.is_empty() {
+            wrong.push(format!(
+                "unread.yaml: wasmtime {locked} is locked, and the texts of {} were last looked for with {}: read them, \
+                 and give each a row in advisories.yaml",
+                self.ends.join(", "),
+                self.looked_at
+            ));
+        }
+        for end in &self.ends {
+            let mut known = advisories.iter().flat_map(|advisory| &advisory.ids);
+            if let Some(id) = known.find(|id| id.starts_with("GHSA-") && id.ends_with(end.as_str()))
+            {
+                wrong.push(format!("unread.yaml: {end} is {id}, which has a row"));
+            }
+            if !is_id(&format!("GHSA-xxxx-xxxx-{end}")) {
+                wrong.push(format!("unread.yaml: {end} is not the end of an id"));
+            }
+        }
+        wrong
+    }
+}
+
+/// Reads the list of those that nobody could read.
+pub(crate) fn read_unread(text: &str) -> Result<Unread> {
+    serde_saphyr::from_str(text).context("tests/audit/unread.yaml")
+}
+
 impl Advisory {
     /// Its first name.
     pub(crate) fn name(&self) -> &str {
@@ -119,6 +165,50 @@ mod tests {
             (&format!("{good}\n{good}"), "CVE-2026-1 is there twice"),
         ] {
             assert!(said(table).contains(want), "{table}: {}", said(table));
+        }
+    }
+
+    #[test]
+    fn what_nobody_could_read_is_looked_for_again_with_each_version() {
+        let row = "- { ids: [GHSA-aaaa-bbbb-2674], about: x, lines: ['a: b'] }";
+        let list = "{ ends: [2674, hj27], about: looked, looked_at: 48.0.8 }";
+        for (list, rows, locked, want) in [
+            (list, "[]", "48.0.8", ""),
+            (
+                list,
+                "[]",
+                "48.0.9",
+                "the texts of 2674, hj27 were last looked for with 48.0.8",
+            ),
+            (
+                list,
+                row,
+                "48.0.8",
+                "2674 is GHSA-aaaa-bbbb-2674, which has a row",
+            ),
+            (
+                "{ ends: [26], about: x, looked_at: 48.0.8 }",
+                "[]",
+                "48.0.8",
+                "26 is not the end",
+            ),
+            (
+                "{ ends: [], about: ' ', looked_at: 48.0.8 }",
+                "[]",
+                "48.0.9",
+                "`about` says",
+            ),
+        ] {
+            let said = read_unread(list)
+                .unwrap()
+                .problems(locked, &read(rows).unwrap())
+                .join("\n");
+            assert_eq!(
+                said.is_empty(),
+                want.is_empty(),
+                "{list} {rows} {locked}: {said}"
+            );
+            assert!(said.contains(want), "{list} {rows} {locked}: {said}");
         }
     }
 
