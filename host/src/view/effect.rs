@@ -4,6 +4,7 @@
 //! - What another field manager owns has changed because of that one, and is left out.
 //! - Of fields that the plugin does not read, nobody knows what was there, or whether they have changed.
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::difference::{Difference, Hide, compared, created};
@@ -26,6 +27,26 @@ impl SentWrite<'_> {
     pub(super) fn names_version(&self) -> bool {
         let version = self.object.pointer("/metadata/resourceVersion");
         version.is_some_and(Value::is_string)
+    }
+
+    /// Whether the API server has deleted `object` with this write, which is its answer: the write took off the last
+    /// finalizer of an object that nothing else keeps. A pod that ends, or a namespace that is emptied, stays.
+    pub(super) fn has_deleted(&self, object: &Object) -> bool {
+        let metadata = &object.metadata;
+        if !metadata.deleting || !metadata.finalizers.is_empty() {
+            return false;
+        }
+        let number = |field: Option<&RawValue>| field?.get().parse::<i64>().ok();
+        let is_empty = |list: &RawValue| matches!(list.get().trim(), "[]" | "null");
+        let has_ended = || {
+            let parts = RawFields::of(self.answer)?;
+            let metadata = RawFields::within(parts.get("metadata")?)?;
+            let grace = number(metadata.get("deletionGracePeriodSeconds"));
+            let spec = parts.get("spec").and_then(RawFields::within);
+            let more = spec.and_then(|spec| spec.get("finalizers"));
+            Some(grace == Some(0) && more.is_none_or(is_empty))
+        };
+        has_ended().unwrap_or(false)
     }
 }
 

@@ -366,3 +366,34 @@ async fn who_deletes_its_own_object_runs_again() {
     world.wait(SECOND).await;
     assert_eq!((author.woken(), other.woken()), ("a".into(), "a".into()));
 }
+
+/// The answer to the write that takes off the last finalizer has no newer version than the store.
+#[tokio::test(start_paused = true)]
+async fn what_goes_with_an_own_write_is_gone_at_once() {
+    let world = World::new();
+    let (author, other) = two(&world).await;
+    let path = "/api/v1/namespaces/default/configmaps/a";
+    let held = json!({ "metadata": { "finalizers": ["example.com/one"] } });
+    assert_eq!(world.send("PATCH", path, &held).await.0, 200);
+    assert_eq!(world.send("DELETE", path, &Value::Null).await.0, 200);
+    world.wait(SECOND).await;
+    let _ = (author.woken(), other.woken());
+    let resource = config_maps().resource;
+    let write = author
+        .view
+        .write(&resource, &key("a"), &key("a"), ApplyScope::Rest);
+    let patch = json!({ "metadata": { "finalizers": null } });
+    let (code, answer) = world.send("PATCH", path, &patch).await;
+    assert_eq!(code, 200, "{answer}");
+    assert!(author.view.get(&resource, &key("a")).is_some());
+    let sent = SentWrite {
+        object: &patch,
+        answer: &answer.to_string(),
+        ..SentWrite::NOTHING
+    };
+    write.answered(&Object::new(&answer).unwrap(), &sent);
+    assert!(author.view.get(&resource, &key("a")).is_none());
+    assert_eq!((author.woken(), other.woken()), ("a".into(), "a".into()));
+    world.wait(SECOND).await;
+    assert_eq!(author.woken() + &other.woken(), "", "it was told");
+}

@@ -133,11 +133,11 @@ impl View {
         keys.chain(self.authors_of(change)).collect()
     }
 
-    /// The key `by` has deleted an object: the other keys that this concerns run.
-    pub(super) fn wake_for_unselected(&self, change: &Change, by: &Key) {
+    /// An object is gone: the keys that this concerns run, but for the one that has deleted it.
+    pub(super) fn wake_for_unselected(&self, change: &Change, by: Option<&Key>) {
         let why = wake_reason::changed(&self.watch_spec.primary, change);
         let keys = self.woken_by_unselected(change).into_iter();
-        let others = keys.filter(|key| key != by);
+        let others = keys.filter(|key| Some(key) != by);
         others.for_each(|key| self.wake(key, why.clone()));
     }
 

@@ -136,7 +136,9 @@ impl Write {
         let effect = self.effect(object, sent);
         let is_idle = effect.may_be_none;
         self.note(effect.end, effect.rest, Some(object));
-        if is_idle {
+        if sent.has_deleted(object) {
+            self.take_out(object);
+        } else if is_idle {
             self.take_in_news(object);
         } else {
             self.take_in(object);
@@ -274,7 +276,30 @@ impl Write {
         // The manager owns other fields now, or has set them again.
         let effect = self.effect(object, sent);
         self.note(effect.end, effect.rest, Some(object));
-        self.take_in(object);
+        if sent.has_deleted(object) {
+            self.take_out(object);
+        } else {
+            self.take_in(object);
+        }
+    }
+
+    /// The API server has deleted the object with the write, which did not ask for that: it is news, also to the author.
+    fn take_out(mut self, object: &Object) {
+        let view = self.view.clone();
+        let (resource, key) = self.object.clone();
+        let (store, is_unselected) = match self.place() {
+            ObjectLocation::Held(store) | ObjectLocation::Unheld(Some(store)) => (store, false),
+            ObjectLocation::Unselected(store) => (store, true),
+            ObjectLocation::Unheld(None) => return self.end(WriteResult::None),
+        };
+        store.forget(&key, &object.metadata.uid, u64::MAX, |change| {
+            match change {
+                Some(change) if is_unselected => view.wake_for_unselected(change, None),
+                Some(change) => view.changed(&resource, change, |_| true),
+                None => {}
+            }
+            self.end(WriteResult::None);
+        });
     }
 
     /// The store shows that the object is gone.
@@ -295,7 +320,7 @@ impl Write {
         };
         store.forget(&key, uid, u64::MAX, |change| {
             match change {
-                Some(change) if is_unselected => view.wake_for_unselected(change, &self.by),
+                Some(change) if is_unselected => view.wake_for_unselected(change, Some(&self.by)),
                 Some(change) => view.changed(&resource, change, |key| *key != self.by),
                 None => {}
             }

@@ -137,6 +137,9 @@ whats! {
 /// final, and what rests on it waits for the next resync, which the host does not have yet.
 pub const STATUSES: [u64; 5] = [409, 429, 500, 503, 504];
 
+/// The statuses of a write that was done all the same. With 409 and 429 nothing is done.
+const DONE_STATUSES: [u64; 3] = [500, 503, 504];
+
 impl What {
     /// Whether it is about Leases, which are then renewed every 2 seconds rather than every minute.
     pub fn is_about_leases(self) -> bool {
@@ -245,7 +248,8 @@ impl What {
     /// The sizes that are worth trying.
     pub fn sizes(self) -> &'static [u64] {
         match self {
-            Self::Refuse | Self::RefuseDone => &STATUSES,
+            Self::Refuse => &STATUSES,
+            Self::RefuseDone => &DONE_STATUSES,
             Self::ReadRefuse => &[403, 410, 429, 500, 503, 504],
             Self::WatchRefuse => &[403, 410, 429, 500, 503],
             Self::Throttle => &[0, 1, 30, 120],

@@ -276,3 +276,39 @@ fn the_work_has_an_end_whatever_is_there() {
     let effect = of_change(&before, &after, None, &sent(&object, &managers), None);
     assert!(effect.applied.len() <= 32 && effect.followed.len() <= 32);
 }
+
+#[test]
+fn an_object_has_gone_with_a_write_if_nothing_keeps_it() {
+    let gone =
+        json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 0 });
+    let with = |field: &str, value: Value| {
+        let mut metadata = gone.clone();
+        metadata[field] = value;
+        metadata
+    };
+    let rows = [
+        (gone.clone(), json!({}), true),
+        (gone.clone(), json!({ "finalizers": [] }), true),
+        (with("finalizers", json!(["a.example/b"])), json!({}), false),
+        // A pod that ends, a namespace that is emptied, and an object that stays.
+        (
+            with("deletionGracePeriodSeconds", json!(30)),
+            json!({}),
+            false,
+        ),
+        (gone, json!({ "finalizers": ["kubernetes"] }), false),
+        (json!({}), json!({}), false),
+    ];
+    for (mut metadata, spec, want) in rows {
+        metadata["name"] = json!("a");
+        let object =
+            json!({ "apiVersion": "v1", "kind": "Any", "metadata": metadata, "spec": spec });
+        let answer = object.to_string();
+        let write = sent(&Value::Null, &answer);
+        assert_eq!(
+            write.has_deleted(&Object::new(&object).unwrap()),
+            want,
+            "{answer}"
+        );
+    }
+}
