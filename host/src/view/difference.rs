@@ -96,8 +96,8 @@ pub(super) fn compared<'a>(
     walk.found
 }
 
-/// The fields of an object that was made, but for its metadata, told apart by what was `sent`. Of a Secret no value is
-/// shown.
+/// The fields of an object that was made, told apart by what was `sent`. Of its metadata these are the labels and
+/// annotations that were sent, but for the host's own. Of a Secret no value is shown.
 pub(super) fn created(object: &Value, sent: &Value, hide: Option<&Hide>) -> Effect {
     let mut walk = Walk::of([object, sent], hide);
     let guide = Guide::new(sent, Vec::new());
@@ -105,6 +105,17 @@ pub(super) fn created(object: &Value, sent: &Value, hide: Option<&Hide>) -> Effe
     for (name, value) in own.filter(|(name, _)| !OF_ALL.contains(&name.as_str())) {
         walk.step(&step(name), &guide.field(name), |walk, guide| {
             walk.compare(None, Some(value), guide);
+        });
+    }
+    for field in ["labels", "annotations"] {
+        let all = sent
+            .get("metadata")
+            .and_then(|metadata| metadata.get(field));
+        let all = all.and_then(Value::as_object).into_iter().flatten();
+        walk.step(&format!(".metadata.{field}"), &Guide::ALL, |walk, guide| {
+            for (name, value) in all.filter(|(name, _)| !name.starts_with(OWN)) {
+                walk.field(name, None, Some(value), guide);
+            }
         });
     }
     walk.found
@@ -258,6 +269,8 @@ fn is_of_write(path: &str) -> bool {
     field.is_none_or(|field| fields.iter().any(|name| field.starts_with(name)))
 }
 
+/// How the host's own labels and annotations begin.
+const OWN: &str = "windlass.dev/";
 /// What every object has.
 const OF_ALL: [&str; 3] = ["apiVersion", "kind", "metadata"];
 

@@ -338,6 +338,9 @@ fn pass_said(object: &ObjectRef, next_ms: Option<u64>, pass: &PassAnswer) -> Sai
             text.push_str(&format!("\n{line}"));
         }
     }
+    for request in &pass.sent {
+        text.push_str(&format!("\n> {request}"));
+    }
     let Some(error) = &pass.error else {
         let verb = match &*pass.step {
             "protect" => "Protect",

@@ -61,6 +61,20 @@ fn what_was_made_is_told_field_by_field() {
         ".list [1,2]",
     ];
     assert_eq!(created_lines(&map), want);
+    let labelled = json!({
+        "kind": "ConfigMap", "data": {"a": "b"},
+        "metadata": {
+            "name": "a", "uid": "u",
+            "labels": {"app": "web", "windlass.dev/set": "x"},
+            "annotations": {"example.com/owner": "team"},
+        },
+    });
+    let want = [
+        r#".data.a "b""#,
+        r#".metadata.labels.app "web""#,
+        r#".metadata.annotations['example.com/owner'] "team""#,
+    ];
+    assert_eq!(created_lines(&labelled), want);
     let secret = json!({"kind": "Secret", "data": {"password": "x"}, "type": "Opaque"});
     assert_eq!(created_lines(&secret), [".data.password …", ".type …"]);
     let many = (0..1000).map(|n| (format!("f{n}"), json!(n))).collect();

@@ -53,6 +53,7 @@ fn a_pass_is_told_by_what_it_did_to_fields() {
         wrote("same", WriteOutcome::Changed(Vec::new())),
         wrote("gone", WriteOutcome::Deleted),
     ];
+    record.journal.sent = vec!["POST https://api.example.com/v1/items 201".into()];
     let (tone, verb, text) = pass(&record).message();
     assert_eq!((tone, verb), (Tone::Good, "Reconcile"));
     let want = "Greeting/n/ada    3 ms  4 writes
@@ -68,7 +69,8 @@ fn a_pass_is_told_by_what_it_did_to_fields() {
       status.phase: \"Ready\"
 ~ ConfigMap/n/changed
     text: \"a\" -> \"b\"
-- ConfigMap/n/gone";
+- ConfigMap/n/gone
+> POST https://api.example.com/v1/items 201";
     assert_eq!(text, want);
 }
 
