@@ -140,8 +140,8 @@ impl Default for PluginQuota {
 impl RecorderState {
     /// The API server did not take an Event of `plugin`. Counts it; answers the reason, if it is a new one.
     fn failed(&mut self, plugin: &Arc<str>, error: &ApiError) -> Option<String> {
-        // client-go's recorder does not take that for an error either.
-        if error.is_of_terminating_namespace() {
+        // client-go's recorder does not take these for errors either: the same Event was taken before.
+        if error.is_of_terminating_namespace() || error.is_already_there() {
             return None;
         }
         let known = self.plugins.entry(plugin.clone()).or_default();

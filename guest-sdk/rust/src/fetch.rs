@@ -59,7 +59,7 @@ impl fmt::Display for FetchCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Denied => {
-                "the operator does not allow this request, or its origin leads to an address that is not allowed"
+                "the operator does not allow this request, its origin leads to an address that is not allowed, or the Secret that was chosen does not name the origin in its annotation windlass.dev/origins (`windlass why` has the reason)"
             }
             Self::Timeout => "too slow; the server may have acted on it",
             Self::Unavailable => {

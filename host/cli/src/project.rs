@@ -68,6 +68,10 @@ impl Project {
                 "there is no {DOCUMENT} in {}: name a project's folder, or make a project with `windlass new NAME`",
                 folder.display()
             ),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => bail!(
+                "{} is a file, and a project is a folder with a {DOCUMENT}: name the folder. What a component asks for is shown by `windlass inspect` and `windlass manifest`",
+                folder.display()
+            ),
             Err(error) => {
                 return Err(error).with_context(|| format!("cannot read {}", path.display()));
             }
@@ -155,5 +159,10 @@ mod tests {
         fs::write(&path, plugin).unwrap();
         let project = Project::open(folder.path()).unwrap();
         assert_eq!(project.output(), folder.path().join("a.wasm"));
+        let file = Project::open(&path).unwrap_err().to_string();
+        assert!(
+            file.contains("is a file") && file.contains("`windlass inspect`"),
+            "{file}"
+        );
     }
 }

@@ -234,6 +234,9 @@ impl ReplayReport {
         }
         text.push_str("\ndifferent: recorded -, now +\n");
         text.push_str(&difference(&self.recorded, &self.replayed));
+        if let Some(beyond) = self.replayed.beyond(&self.recorded) {
+            text.push_str(&beyond);
+        }
         if recording.seed_hidden {
             text.push_str(
                 "the pass generated a value of a Secret: the recording does not have the seed of its random numbers, so generated values differ\n",
@@ -241,8 +244,11 @@ impl ReplayReport {
         }
         if self.hidden_values > 0 {
             text.push_str(&format!(
-                "{} values of Secrets are hidden in the recording: results that depend on them can differ for this reason alone",
-                self.hidden_values
+                "{} hidden in the recording: results that depend on such values can differ for this reason alone",
+                match self.hidden_values {
+                    1 => "1 value of a Secret is".to_owned(),
+                    values => format!("{values} values of Secrets are"),
+                }
             ));
         }
         text

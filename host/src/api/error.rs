@@ -148,6 +148,11 @@ impl ApiError {
         self.code() == Some(404) && !self.is_not_found()
     }
 
+    /// Whether an object that was to be created is there already.
+    pub fn is_already_there(&self) -> bool {
+        matches!(self, Self::Status { code: 409, reason, .. } if reason == "AlreadyExists")
+    }
+
     /// Whether somebody else was first, so that reading again and deciding again may help: a
     /// conflict, or a failed `test` of a JSON patch.
     pub fn is_race(&self) -> bool {

@@ -253,6 +253,15 @@ fn that_a_terminating_namespace_takes_no_event_is_no_failure() {
     };
     let going = forbidden(&["metadata.namespace", "NamespaceTerminating"]);
     assert_eq!(shared.failed(&plugin, &going), None);
+    // The same Event was taken before.
+    let there = ApiError::Status {
+        code: 409,
+        reason: "AlreadyExists".to_owned(),
+        message: String::new(),
+        causes: Vec::new(),
+        retry_after: None,
+    };
+    assert_eq!(shared.failed(&plugin, &there), None);
     assert_eq!(throttled.failed_events(), 0);
     // A right that is missing has the same reason, and is logged all the same.
     let reason = shared.failed(&plugin, &forbidden(&[]));

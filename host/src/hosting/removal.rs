@@ -256,16 +256,19 @@ impl Host {
                     settle(FinalizerPatch::Release).await?;
                     return Ok(None);
                 };
-                let count = carried.len();
+                let carry = match carried.len() {
+                    1 => "1 object carries".to_owned(),
+                    count => format!("{count} objects carry"),
+                };
                 let example = format!("{resource} {}", example.metadata.key);
                 let finalizer = document.finalizer();
                 if document.mode == Mode::Observe {
                     return Ok(Some(format!(
-                        "{count} objects carry the finalizer {finalizer}, such as {example}, and the plugin observes: set spec.mode to Run, or spec.deletionPolicy to Orphan"
+                        "{carry} the finalizer {finalizer}, such as {example}, and the plugin observes: set spec.mode to Run, or spec.deletionPolicy to Orphan"
                     )));
                 }
                 Ok(Some(format!(
-                    "{count} objects carry the finalizer {finalizer}, such as {example}: the plugin runs on until they are gone. Delete them, or set spec.deletionPolicy to Release or Orphan"
+                    "{carry} the finalizer {finalizer}, such as {example}: the plugin runs on until none does. Delete them, or set spec.deletionPolicy to Release or Orphan"
                 )))
             }
             Step::Release if runs_as_object => {

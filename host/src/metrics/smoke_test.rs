@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::text::counted;
+
 /// What the smoke test of a version has shown that was not refused after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -43,7 +45,8 @@ impl fmt::Display for SmokeTestReport {
         } = self;
         write!(
             out,
-            "component {digest} answered about {objects} objects, {differing} of them otherwise than the version before it"
+            "component {digest} answered about {}, {differing} of them otherwise than the version before it",
+            counted(*objects, "object")
         )?;
         if *left_out > 0 {
             write!(out, "; there was not enough time for {left_out} more")?;

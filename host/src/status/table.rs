@@ -5,7 +5,7 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
 use super::document::{KeyStatus, PluginDetails, PluginStatus, Status, Warning};
-use crate::text::{format_duration, mebibytes};
+use crate::text::{counted, format_duration, mebibytes};
 
 /// The columns.
 pub const COLUMNS: [&str; 14] = [
@@ -113,8 +113,8 @@ pub fn details(details: &PluginDetails) -> String {
     );
     if status.observes {
         out += &format!(
-            "OBSERVES   nothing is written; it would write for {} objects: `windlass why KIND/NAME` shows what\n",
-            status.differing
+            "OBSERVES   nothing is written; it would write for {}: `windlass why KIND/NAME` shows what\n",
+            counted(status.differing, "object")
         );
     }
     out += &format!(
@@ -143,7 +143,7 @@ fn key_line(key: &KeyStatus) -> String {
     let mut out = key.to_string();
     out += &format!("   {}", format_duration(Duration::from_micros(key.took_us)));
     if key.failures > 0 {
-        out += &format!("   {} failures", key.failures);
+        out += &format!("   {}", counted(key.failures, "failure"));
     }
     if let Some(since) = &key.since {
         out += &format!(" since {since}");

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::document::Warning;
 use crate::controller::{FailureSummary, Record, Step};
 use crate::metrics::QueueDepth;
+use crate::text::counted;
 use crate::view::{WakeReason, Wrote};
 
 /// A key that has failed so often in a row is worth a look.
@@ -110,7 +111,7 @@ fn fails(known: &WarningInput) -> WarningText {
 fn fails_for_good(known: &WarningInput) -> WarningText {
     let (number, one) = (known.trouble.terminal, known.trouble.for_good.as_ref()?);
     (number > 0).then(|| {
-        let text = format!("{number} objects failed in a way that only a change can fix, {one} among them: ask `windlass why` about it");
+        let text = format!("{} failed in a way that only a change can fix, {one} among them: ask `windlass why` about it", counted(number, "object"));
         ("FailsForGood", text)
     })
 }
@@ -131,7 +132,7 @@ fn not_granted(known: &WarningInput) -> WarningText {
 fn hot_loop(known: &WarningInput) -> WarningText {
     let times = known.hot_loops;
     (times > 0).then(|| {
-        let text = format!("the same fields or objects were written again and again, {times} times in the last ten minutes: the Events HotLoop name them, and another writer");
+        let text = format!("the same fields or objects were written again and again, {} in the last ten minutes: the Events HotLoop name them, and another writer", counted(times, "time"));
         ("HotLoop", text)
     })
 }
@@ -147,7 +148,8 @@ fn throttled(known: &WarningInput) -> WarningText {
 fn drops_log(known: &WarningInput) -> WarningText {
     let lines = known.log_lines;
     (lines > 0).then(|| {
-        let text = format!("{lines} of its log lines were dropped in the last ten minutes: let it write fewer, or raise limits.logBytesPerSecond");
+        let lines = counted(lines, "log line");
+        let text = format!("the host dropped {lines} of it in the last ten minutes: let it write fewer, or raise limits.logBytesPerSecond");
         ("DropsLogLines", text)
     })
 }
@@ -155,7 +157,8 @@ fn drops_log(known: &WarningInput) -> WarningText {
 fn drops_events(known: &WarningInput) -> WarningText {
     let events = known.events;
     (events > 0).then(|| {
-        let text = format!("{events} of its Events were dropped in the last ten minutes: let it publish fewer, also about one object, or raise limits.weight");
+        let events = counted(events, "Event");
+        let text = format!("the host dropped {events} of it in the last ten minutes: let it publish fewer, also about one object, or raise limits.weight");
         ("DropsEvents", text)
     })
 }

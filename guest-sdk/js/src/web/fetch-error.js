@@ -2,7 +2,8 @@
 
 /** @type {Record<string, string>} */
 const TEXTS = {
-  denied: "the operator does not allow this origin, or it leads to an address that is not allowed",
+  denied:
+    "the operator does not allow this request, its origin leads to an address that is not allowed, or the Secret that was chosen does not name the origin in its annotation windlass.dev/origins (`windlass why` has the reason)",
   timeout: "too slow; the server may have acted on it",
   unavailable: "there is no connection, or it broke; the server may have acted on it",
   "too-large": "the request or the answer is too large",

@@ -42,6 +42,27 @@ impl Decisions {
         }
     }
 
+    /// A word about a pass that read what the recording does not have: from there on it is another pass.
+    pub(super) fn beyond(&self, recorded: &Self) -> Option<String> {
+        if self.not_recorded.is_empty() {
+            return None;
+        }
+        let mut text = format!(
+            "the component read more than the recording has ({}), so its pass cannot be followed to the end",
+            counted(self.not_recorded.len(), "read")
+        );
+        if matches!(recorded.outcome, CallOutcome::Failed { .. }) {
+            let came_again = recorded.outcome == self.outcome;
+            text.push_str(if came_again {
+                ": it failed as in the recording"
+            } else {
+                ": up to there, the recorded failure did not come again"
+            });
+        }
+        text.push_str(". `windlass test` with a fixture of this object shows the whole pass\n");
+        Some(text)
+    }
+
     /// In a few words.
     pub(super) fn summary(&self) -> String {
         let writes = counted(self.writes.len(), "write");
@@ -88,6 +109,35 @@ mod tests {
     use super::*;
     use serde_json::json;
     use windlass_host::plugin::transcript::Reply;
+
+    #[test]
+    fn a_pass_that_reads_more_than_was_recorded_is_told_apart() {
+        let read = |name: &str| ImportCall {
+            call: name.into(),
+            arguments: Value::Null,
+            answer: Reply::Ok(Value::Null),
+        };
+        let failed = |reason: &str| CallOutcome::Failed {
+            reason: reason.into(),
+            message: "it ended".into(),
+            output: String::new(),
+        };
+        let trapped = Decisions::of(&[], failed("trap"));
+        assert_eq!(trapped.beyond(&trapped), None);
+        let rows = [
+            (
+                failed("transient"),
+                "the recorded failure did not come again. ",
+            ),
+            (failed("trap"), "it failed as in the recording. "),
+        ];
+        for (outcome, want) in rows {
+            let again = Decisions::of(&[read("get"), read("list")], outcome);
+            let text = again.beyond(&trapped).unwrap();
+            assert!(text.contains("has (2 reads), so"), "{text}");
+            assert!(text.contains(want), "{text}");
+        }
+    }
 
     #[test]
     fn writes_and_the_end_are_what_differs_and_reads_are_not() {

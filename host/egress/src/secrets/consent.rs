@@ -21,7 +21,7 @@ pub fn consents(annotations: &BTreeMap<String, String>, origin: &Origin) -> Resu
         return Ok(());
     }
     Err(Failure::denied(format!(
-        "the Secret that the plugin chose does not name {origin} in its annotation {ORIGINS_ANNOTATION}"
+        "the Secret that the plugin chose does not name {origin} in its annotation {ORIGINS_ANNOTATION}: who owns the Secret adds it there, as in `{ORIGINS_ANNOTATION}: {origin}`"
     )))
 }
 
@@ -55,6 +55,8 @@ mod tests {
                 "{annotation:?}"
             );
         }
-        assert!(consents(&BTreeMap::new(), &origin).is_err());
+        let error = consents(&BTreeMap::new(), &origin).unwrap_err().reason;
+        let remedy = "adds it there, as in `windlass.dev/origins: https://api.example.com`";
+        assert!(error.ends_with(remedy), "{error}");
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::super::version::Version;
 use crate::controller::Share;
+use crate::text::counted;
 
 /// A version that failed its trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +38,9 @@ impl fmt::Display for RolledBack {
         let Share { objects, failed } = share;
         write!(
             out,
-            "{}: the new version is rolled back: it failed for {failed} of {objects} objects",
-            self.origin
+            "{}: the new version is rolled back: it failed for {failed} of {}",
+            self.origin,
+            counted(*objects, "object")
         )?;
         match before.objects {
             0 => write!(out, ", and the version before it made no pass")?,
