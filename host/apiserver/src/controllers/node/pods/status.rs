@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::gates_are_open;
+use super::{gates_are_open, is_of_job};
 use crate::controllers::node::machine;
 use crate::json::{list_at, text, text_at};
 use crate::{conditions, meta};
@@ -168,10 +168,14 @@ pub fn stopped(mut pod: Value, now: Timestamp) -> Value {
 }
 
 /// A pod that is deleted. If its containers never ran, it has failed (kubernetes `pkg/kubelet/status/status_manager.go`:
-/// `TerminatePod`), also if it waits for an image.
+/// `TerminatePod`), also if it waits for an image. A server that runs ends well; the work of a Job is cut off by the signal,
+/// and has failed.
 pub fn deleted(pod: Value, now: Timestamp) -> Value {
     if text_at(&pod, "/status/phase") == "Running" {
-        return stopped(pod, now);
+        return match is_of_job(&pod) {
+            true => ended_with(143, pod, now),
+            false => stopped(pod, now),
+        };
     }
     let mut pod = ended_with(137, pod, now);
     let held = list_at(&pod, "/status/containerStatuses").iter();
@@ -340,6 +344,29 @@ mod tests {
                 assert_eq!(ended["exitCode"], 137);
                 assert_eq!(ended["reason"], "ContainerStatusUnknown");
             }
+        }
+    }
+
+    #[test]
+    fn the_work_of_a_job_that_is_deleted_before_its_end_has_failed() {
+        let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
+        let rows = [
+            ("Job", "Never", ("Failed", 143)),
+            ("Job", "OnFailure", ("Failed", 143)),
+            ("ReplicaSet", "Always", ("Succeeded", 0)),
+        ];
+        for (kind, policy, (phase, code)) in rows {
+            let mut pod = pod(NAME, "Pending", None);
+            pod["metadata"]["ownerReferences"] =
+                json!([{ "apiVersion": "batch/v1", "kind": kind, "controller": true }]);
+            pod["spec"]["restartPolicy"] = policy.into();
+            let mut evicted = running(pod, &Address("10.244.0.1".to_owned()), || 7, now);
+            condition(&mut evicted, "DisruptionTarget", Ok(true), now);
+            let ended = deleted(evicted, now);
+            assert!(conditions::is_true(&ended, "DisruptionTarget"));
+            assert_eq!(text_at(&ended, "/status/phase"), phase);
+            let at = "/status/containerStatuses/0/state/terminated/exitCode";
+            assert_eq!(ended.pointer(at), Some(&json!(code)), "{kind} {policy}");
         }
     }
 
