@@ -2,7 +2,8 @@
 //!
 //! - For its first minutes a new version is on trial: the version before it is kept, and takes its place again if it
 //!   fails for many more objects than before. An object counts once, however often it is tried again.
-//! - No more than the first passes begin before they have been judged: a version that always fails fails so often.
+//! - Passes over no more than the first objects begin before these have been judged: a version that always fails does so for so
+//!   many objects. One that failed may be tried again meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -38,7 +38,7 @@ impl Reconciler for Relay {
             return Ok(Action::AwaitChange);
         }
         if fault == "fail" {
-            return Err(Failure::transient("this version is made to fail"));
+            return Err(Failure::transient(format!("{version} is made to fail")));
         }
         cluster.apply_status(
             greeting,
