@@ -50,6 +50,7 @@ use windlass_code_cache::CodeCache;
 
 pub(crate) use carriers::carriers;
 pub use dry_run::{AdmittedVersion, DryRun, Returned};
+pub use fetch::Causes;
 pub use last_good::LastGood;
 pub use primaries::UnservedPrimary;
 pub use quarantine::Quarantine;
@@ -116,6 +117,8 @@ pub struct Host {
     pub http: Option<HttpMeans>,
     /// How components are fetched from registries; none are without it.
     pub registries: Option<windlass_registry::Settings>,
+    /// Why sources could not be had, as far as only the log tells it.
+    pub causes: Causes,
     /// Whether a version that fails its trial is rolled back: an author wants to see the newest one fail.
     pub rolls_back: bool,
 }

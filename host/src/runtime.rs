@@ -17,7 +17,7 @@ use crate::connect::connect;
 use crate::controller::{Archive, ControllerHandles};
 use crate::crashes::Crashes;
 use crate::events::Recorder;
-use crate::hosting::{Host, LastGood, Quarantine, Sources};
+use crate::hosting::{Causes, Host, LastGood, Quarantine, Sources};
 use crate::informer::{Informers, Settings};
 use crate::lease::{Session, Times};
 use crate::memory::{Preparations, memory_limit};
@@ -201,6 +201,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
         failures,
         http,
         registries,
+        causes: Causes::default(),
         rolls_back,
         seams: seams.clone(),
         rights: Rights::new(api.clone(), seams.clock),

@@ -3,6 +3,7 @@
 //! - What is there is asked for first, and fetched only if it is news.
 //! - A tag is looked up again after its interval; ConfigMaps are watched.
 
+mod credentials;
 mod known;
 mod maps;
 
@@ -10,15 +11,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
-use windlass_registry::{Client, DockerConfig, Reference, Settings};
+use windlass_registry::Reference;
+
+pub use known::Causes;
 
 use super::Host;
 use super::plugin::news;
 use super::refusal::{FetchProblem, Refusal, RefusalReason};
-use crate::api::{ApiError, Resource};
+use crate::api::Resource;
 use crate::crashes::{Activity, AtWork};
 use crate::digest::{Digest, digest};
 use crate::informer::Subscription;
@@ -26,9 +26,6 @@ use crate::manifest::{ComponentSource, ConfigMapSource, OciSource, PluginDocumen
 use crate::memory::Prepared;
 use crate::seams::watch;
 use crate::source::{Candidate, Component, blame};
-
-/// The key of a Secret with the credentials of registries.
-const DOCKER_CONFIG: &str = ".dockerconfigjson";
 
 /// What is asked for, with the digest of its component, and perhaps the component.
 pub(super) struct Fetched {
@@ -117,10 +114,15 @@ impl Host {
         fetcher: &mut Fetcher,
         asked: Arc<Candidate>,
     ) -> Result<Fetched, Refusal> {
-        if let Some(wanted) = asked.document.rollback_to {
-            return Box::pin(self.fetch_back(fetcher, asked, wanted)).await;
+        let plugin = asked.document.name.clone();
+        let fetched = match asked.document.rollback_to {
+            Some(wanted) => Box::pin(self.fetch_back(fetcher, asked, wanted)).await,
+            None => self.fetch_source(fetcher, asked).await,
+        };
+        if fetched.is_ok() {
+            self.causes.forget(&plugin);
         }
-        self.fetch_source(fetcher, asked).await
+        fetched
     }
 
     /// What the source of `asked` has now.
@@ -180,7 +182,7 @@ impl Host {
             let is_known = |host: &str| known.is_some_and(|hosts| hosts.contains_key(host));
             not_fetched(
                 document,
-                known::without_cause(document, oci, is_known, error.into()),
+                known::without_cause(document, oci, is_known, error.into(), &self.causes),
             )
         };
         let found = client.resolve(at).await.map_err(fail)?;
@@ -233,49 +235,6 @@ impl Host {
         self.check_quarantine(&source)?;
         let in_flight = self.sandboxes.in_flight();
         Ok(in_flight.begins(source, Activity::Fetching))
-    }
-
-    /// A client with the credentials that `document` names.
-    async fn registry(
-        &self,
-        document: &PluginDocument,
-        oci: &OciSource,
-    ) -> Result<Client, Refusal> {
-        let Some(settings) = &self.registries else {
-            let why = blame(document, "this host fetches nothing from registries");
-            return Err(RefusalReason::Unreadable(why).into());
-        };
-        let Some(secret) = &oci.pull_secret else {
-            return Ok(Client::new(settings.clone()));
-        };
-        let credentials = match self.pull_secret(secret).await {
-            Ok(credentials) => credentials,
-            Err(why) => {
-                let why = format!("the pull Secret {}/{secret} {why}", self.namespace);
-                let problem = FetchProblem::credentials(why);
-                let place = ("Secret", &*self.namespace, &**secret);
-                let problem = self.as_account_knows(document, place, problem).await;
-                return Err(not_fetched(document, problem));
-            }
-        };
-        Ok(Client::new(Settings {
-            credentials,
-            ..settings.clone()
-        }))
-    }
-
-    async fn pull_secret(&self, name: &str) -> Result<DockerConfig, String> {
-        let uri = format!("/api/v1/namespaces/{}/secrets/{name}", self.namespace);
-        let secret: Result<Option<Value>, ApiError> = self.api.read(uri).await;
-        let secret = secret.map_err(|error| format!("cannot be read: {error}"))?;
-        let secret = secret.ok_or("is absent: create it")?;
-        let held = secret.get("data").and_then(|data| data.get(DOCKER_CONFIG));
-        let held = held.and_then(Value::as_str);
-        let missing = "has no key .dockerconfigjson: its type is kubernetes.io/dockerconfigjson";
-        let config = STANDARD.decode(held.ok_or(missing)?);
-        let config = config.ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let config = config.ok_or("holds something that is not text")?;
-        DockerConfig::read(&config).map_err(|why| format!("cannot be used: {why}"))
     }
 }
 

@@ -216,6 +216,7 @@ impl Plugins {
         self.host.metrics.forget(name);
         self.host.handles.forget(name);
         self.host.events.forget(name);
+        self.host.causes.forget(name);
         if let Some(last_good) = &self.host.last_good
             && let Err(error) = last_good.forget(name)
         {

@@ -9,7 +9,7 @@ use windlass_host::api::{Api, Discovery};
 use windlass_host::controller::{Archive, ControllerHandles};
 use windlass_host::crashes::Crashes;
 use windlass_host::events::Recorder;
-use windlass_host::hosting::{Host, Quarantine, Sources};
+use windlass_host::hosting::{Causes, Host, Quarantine, Sources};
 use windlass_host::informer::{Informers, Settings};
 use windlass_host::lease::Session;
 use windlass_host::memory::Preparations;
@@ -162,6 +162,7 @@ async fn live(
         handles: ControllerHandles::default(),
         http: None,
         registries: None,
+        causes: Causes::default(),
         rolls_back: true,
         failures: None,
     });

@@ -1,5 +1,8 @@
 //! What the status of a plugin tells of its source. The host may read more than who installs the plugin.
 
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
 use windlass_registry::Reference;
 
 use super::core;
@@ -7,6 +10,29 @@ use crate::hosting::Host;
 use crate::hosting::refusal::FetchProblem;
 use crate::manifest::{OciSource, PluginDocument};
 use crate::rights::{Right, Verdict};
+
+/// Why the source of each plugin could not be had, where only the log tells it. The same words are told once.
+#[derive(Debug, Default)]
+pub struct Causes(Mutex<BTreeMap<String, String>>);
+
+impl Causes {
+    /// Logs why the source of `plugin` cannot be had, unless that was the last thing that was logged of it.
+    fn tell(&self, plugin: &str, why: &str) {
+        if self.is_news(plugin, why) {
+            tracing::warn!(plugin, "{why}");
+        }
+    }
+
+    fn is_news(&self, plugin: &str, why: &str) -> bool {
+        let before = self.0.lock().insert(plugin.to_owned(), why.to_owned());
+        before.as_deref() != Some(why)
+    }
+
+    /// The source of `plugin` was had, or nobody wants it any more: the same problem is news again.
+    pub(in crate::hosting) fn forget(&self, plugin: &str) {
+        self.0.lock().remove(plugin);
+    }
+}
 
 impl Host {
     /// `problem` with an object of the API server, as the service account of the plugin may know it: the host may read more.
@@ -24,7 +50,7 @@ impl Host {
         if self.rights.has(account, &right).await == Verdict::Allowed {
             return problem;
         }
-        tracing::warn!(plugin = document.name, "{}", problem.text);
+        self.causes.tell(&document.name, &problem.text);
         let plural = &resource.plural;
         problem.hidden(format!(
             "{namespace}/{name} is not what it must be; service account {account} may not know why: give it a Role in {namespace} with get for {plural}, and resourceNames: [{name}], or read the log of the host"
@@ -39,6 +65,7 @@ pub(super) fn without_cause(
     oci: &OciSource,
     is_known: impl Fn(&str) -> bool,
     problem: FetchProblem,
+    causes: &Causes,
 ) -> FetchProblem {
     let Reference::Registry(image) = &oci.reference else {
         return problem;
@@ -47,7 +74,7 @@ pub(super) fn without_cause(
     if document.origin.file().is_some() || is_known(host) || !problem.is_unavailable() {
         return problem;
     }
-    tracing::warn!(plugin = document.name, "{}", problem.text);
+    causes.tell(&document.name, &problem.text);
     let reference = &oci.reference;
     problem.hidden(format!(
         "{reference} is unavailable: {host} does not answer as a registry; the log of the host says why. To see the cause here, name {host} in the file of --registries"
@@ -82,7 +109,14 @@ mod tests {
                 reason: reason.into(),
                 retry_after: None,
             };
-            without_cause(&document, oci, |_| is_known, error.into()).text
+            without_cause(
+                &document,
+                oci,
+                |_| is_known,
+                error.into(),
+                &Causes::default(),
+            )
+            .text
         };
         let reasons = [
             "connection refused",
@@ -95,5 +129,24 @@ mod tests {
             assert!(told(reason, true).contains(reason));
         }
         assert!(told("", false).contains("10.0.0.7:6379"));
+    }
+
+    #[test]
+    fn a_cause_is_logged_once_until_it_changes_or_passes() {
+        let causes = Causes::default();
+        let rows = [
+            ("a", "refused", true),
+            ("a", "refused", false),
+            ("b", "refused", true),
+            ("a", "no TLS", true),
+            ("a", "refused", true),
+            ("a", "refused", false),
+        ];
+        for (plugin, why, want) in rows {
+            assert_eq!(causes.is_news(plugin, why), want, "{plugin}: {why}");
+        }
+        causes.forget("a");
+        assert!(causes.is_news("a", "refused"));
+        assert!(!causes.is_news("b", "refused"));
     }
 }

@@ -28,7 +28,7 @@ enum FetchProblemKind {
     Absent,
     /// The credentials are missing or wrong.
     Unauthorized,
-    /// The host may not have it.
+    /// The host, or who installs the plugin, may not have it.
     Denied,
     /// Nobody answers.
     Unavailable,
@@ -67,6 +67,11 @@ impl FetchProblem {
     /// What is there is not a component, or not the one that is asked for.
     pub(in crate::hosting) fn refused(text: String) -> Self {
         Self::new(FetchProblemKind::Refused, text)
+    }
+
+    /// The plugin may not have it.
+    pub(in crate::hosting) fn withheld(text: String) -> Self {
+        Self::new(FetchProblemKind::Denied, text)
     }
 
     /// The same, for somebody who may not know what is there.
