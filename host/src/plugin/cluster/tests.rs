@@ -25,6 +25,7 @@ mod rights;
 mod select;
 mod set;
 mod slow;
+mod sources;
 mod told;
 mod unchanged;
 mod unwatched;

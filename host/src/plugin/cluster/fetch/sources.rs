@@ -8,6 +8,7 @@ use serde::Deserialize;
 use windlass_egress::{Credentials, Failure, ObjectName, Rule, SecretData, TlsParts, consents};
 
 use crate::api::{Request, Resource};
+use crate::grants::Access;
 use crate::object::Key;
 use crate::plugin::bindings::cluster;
 use crate::plugin::cluster::Call;
@@ -84,14 +85,40 @@ impl Call {
         decoded(secret, &name)
     }
 
+    /// The namespace that `name` names, or that of the primary, unless that holds the host's own things: who may make a primary
+    /// there does not choose among these.
+    fn namespace_of(
+        &self,
+        kind: &str,
+        resource: &Resource,
+        name: &ObjectName,
+    ) -> Result<String, Failure> {
+        if let Some(named) = &name.namespace {
+            return Ok(named.clone());
+        }
+        let name = &name.name;
+        let home = self.primary.key.namespace.as_deref();
+        let home =
+            home.ok_or_else(|| Failure::unreadable(format!("{kind} {name}: name its namespace")))?;
+        let access = Access {
+            verb: "get",
+            resource,
+            subresource: None,
+            namespace: Some(home),
+            name: Some(name),
+        };
+        if self.cluster.grants.protect(&access) {
+            return Err(Failure::refused(format!(
+                "{kind} {home}/{name} is in the namespace of the host, and no plugin takes it from there because a primary is there too: name the namespace in spec.http, or keep primaries elsewhere"
+            )));
+        }
+        Ok(home.to_owned())
+    }
+
     /// Reads a Secret or a ConfigMap, as whom the plugin acts. The guest never sees it.
     async fn source(&mut self, kind: &'static str, name: &ObjectName) -> Result<Source, Failure> {
         let resource = Resource::of_source(kind);
-        let home = self.primary.key.namespace.as_deref().map(str::to_owned);
-        let namespace = name.namespace.clone().or(home).ok_or_else(|| {
-            let name = &name.name;
-            Failure::unreadable(format!("{kind} {name}: name its namespace"))
-        })?;
+        let namespace = self.namespace_of(kind, &resource, name)?;
         let path = resource.path(Some(&namespace), Some(&name.name), None);
         let path = path.map_err(|error| Failure::unreadable(format!("{kind}: {error}")))?;
         let doing = format!("read {kind} {namespace}/{} for an HTTP request", name.name);
