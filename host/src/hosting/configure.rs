@@ -63,8 +63,9 @@ impl Host {
         self.watch_configs(configs, &asked.document);
         let asked = Box::pin(self.with_namespaces(&mut configs.namespaces, asked)).await?;
         let document = &asked.document;
+        let account = self.sandboxes.accounts().of(&document.name);
         if document.config_from.is_empty() {
-            return Ok(asked);
+            return Ok(Arc::new(asked.charged_to(&account)));
         }
         let (mut whole, mut secrets) = (Map::new(), Vec::new());
         for (at, source) in document.config_from.iter().enumerate() {
@@ -84,7 +85,7 @@ impl Host {
         }
         let json = Value::Object(whole).to_string();
         let config = PluginConfig::with_secrets(&json, &secrets);
-        Ok(Arc::new(asked.with_config(config)))
+        Ok(Arc::new(asked.with_config(config).charged_to(&account)))
     }
 
     /// `asked`, whose grants reach nothing of the host.

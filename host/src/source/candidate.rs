@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::component::read_file;
 use crate::digest::{Digest, digest};
 use crate::manifest::{PluginConfig, PluginDocument, line_of_grant};
+use crate::memory::{Account, Charge};
 
 /// A plugin as somebody wants it: its document, and the component that it names.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,20 @@ pub struct Candidate {
     in_memory: Option<Arc<[u8]>>,
     /// The configuration, with what is in ConfigMaps and Secrets; none if there is nothing but that of the document.
     config: Option<PluginConfig>,
+    /// What all of it is on the account of the plugin.
+    charge: Charged,
+}
+
+/// Bytes on the account of a plugin, for as long as any copy is there. They make no difference between two candidates.
+#[derive(Clone, Debug, Default)]
+struct Charged {
+    _bytes: Option<Arc<Charge>>,
+}
+
+impl PartialEq for Charged {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Candidate {
@@ -29,6 +44,7 @@ impl Candidate {
             component: Component::Known(digest(&component)),
             in_memory: Some(component),
             config: None,
+            charge: Charged::default(),
             document,
             text,
         }
@@ -42,6 +58,7 @@ impl Candidate {
             component,
             in_memory: None,
             config: None,
+            charge: Charged::default(),
         }
     }
 
@@ -49,6 +66,21 @@ impl Candidate {
     pub(crate) fn with_config(&self, config: PluginConfig) -> Self {
         Self {
             config: Some(config),
+            ..self.clone()
+        }
+    }
+
+    /// The same, whose configuration is on this account from now on, whatever its limits: as text of the document, and as
+    /// what the plugin reads.
+    pub(crate) fn charged_to(&self, account: &Account) -> Self {
+        let config = self.config();
+        let secrets = config.secrets().map_or(0, str::len);
+        let mut charge = account.charge();
+        charge.set(self.document.config.len() + config.json.len() + secrets);
+        Self {
+            charge: Charged {
+                _bytes: Some(Arc::new(charge)),
+            },
             ..self.clone()
         }
     }
@@ -146,4 +178,44 @@ pub fn read_component(plugin: &PluginDocument) -> Result<Vec<u8>, String> {
 pub(crate) fn blame(plugin: &PluginDocument, why: &str) -> String {
     let PluginDocument { origin, source, .. } = plugin;
     format!("{origin}: {}: {source}: {why}", source.field())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use serde_json::json;
+
+    use super::*;
+    use crate::manifest::{Origin, parse};
+    use crate::memory::{Accounts, Bounds, Budget};
+
+    #[test]
+    fn configuration_is_on_the_account_of_its_plugin_until_no_version_has_it() {
+        let text = "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: { name: p }\nspec: { source: { file: p.wasm }, config: { a: b }, grants: [] }\n";
+        let document = parse(&Origin::File("p.yaml".into()), text)
+            .unwrap()
+            .remove(0);
+        let own = document.config.len();
+        let asked = Candidate::new(document, text.into(), Arc::from(Vec::new()));
+        let accounts = Accounts::new(Budget::new(usize::MAX));
+        let account = accounts.of("p");
+        // The text of the document, and what the plugin reads.
+        let plain = asked.charged_to(&account);
+        assert_eq!(account.used(), 2 * own);
+        assert_eq!(plain, asked);
+        drop(plain);
+        let pad = "x".repeat(1 << 20);
+        let secret = [json!({ "pad": pad })];
+        let config = PluginConfig::with_secrets(&json!({ "pad": pad }).to_string(), &secret);
+        let whole = asked.with_config(config).charged_to(&account);
+        let copy = whole.to_fetch();
+        drop(whole);
+        assert!(account.used() > 2 << 20, "{}", account.used());
+        drop(copy);
+        assert_eq!(account.used(), 0);
+        // No limit holds it back: a plugin that has too much is stopped, as for all that nobody asks for.
+        account.bound(Bounds { soft: 1, hard: 1 });
+        let _held = asked.charged_to(&account);
+        assert!(account.exceeded().now_or_never().is_some());
+    }
 }
