@@ -138,7 +138,7 @@ impl Host {
         let Some(last_good) = &self.last_good else {
             return Ok(None);
         };
-        let _room = self.preparations.room().await;
+        let mut room = self.preparations.room().await;
         for load in [LastGood::load, LastGood::load_previous] {
             let loaded = load(last_good, name);
             let kept = self.judge_kept(&loaded, asked, stopped);
@@ -149,6 +149,7 @@ impl Host {
                     return Ok(None);
                 }
                 (Resume::Admit, Ok(Some((candidate, bytes)))) => {
+                    room.keep(bytes.len());
                     // What of its configuration is elsewhere is not kept: it may be in Secrets.
                     let configured = self.configured(configs, Arc::new(candidate)).await;
                     let candidate = match configured {
