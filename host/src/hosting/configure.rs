@@ -2,6 +2,7 @@
 //!
 //! - They are watched, and read when something has changed. Only the names and keys are ever told, and what is wrong.
 //! - The namespaces that its grants select belong to it too: see [`super::selected`].
+//! - While they are read, what they take is on the account of the plugin.
 //! - An entry goes before those that come before it, and `spec.config` goes before all, as `env` before `envFrom`.
 
 use std::collections::BTreeMap;
@@ -20,12 +21,16 @@ use super::selected::SelectedNamespaces;
 use crate::api::{ApiError, RefusedBy, Resource, ServiceAccount};
 use crate::informer::{InformerKey, Subscription, bell};
 use crate::manifest::{ConfigSource, PluginConfig, PluginDocument};
+use crate::memory::{Charge, tree};
 use crate::object::Fields;
 use crate::seams::watch;
 use crate::source::Candidate;
 
 /// A text of configuration has at most so many values.
 const MOST_VALUES: usize = 20_000;
+
+/// The memory of a value beside its text, at most: that of a mapping with one field.
+const LARGEST_VALUE: usize = 1 << 10;
 
 /// The objects with the configuration of one plugin, and the namespaces that it selects, which are watched.
 #[derive(Default)]
@@ -67,9 +72,13 @@ impl Host {
         if document.config_from.is_empty() {
             return Ok(Arc::new(asked.charged_to(&account)));
         }
+        // Beside a version that runs, which may have filled its own.
+        let _room = account.make_room(document.limits.host_memory);
+        let mut held = account.charge();
         let (mut whole, mut secrets) = (Map::new(), Vec::new());
         for (at, source) in document.config_from.iter().enumerate() {
             let read = self.read_config(document, source).await;
+            let read = read.and_then(|text| held_mapping(&text, source.is_secret, &mut held));
             let read = read.map_err(|problem| RefusalReason::NotConfigured {
                 at: format!("{}: spec.configFrom[{at}]: {source}", document.origin),
                 problem,
@@ -99,12 +108,12 @@ impl Host {
         Arc::new(candidate)
     }
 
-    /// Reads one of them as the service account of the plugin, if it has one: who installs the plugin may have no more rights.
+    /// The text of one of them, read as the service account of the plugin, if it has one: who installs the plugin may have no more rights.
     async fn read_config(
         &self,
         document: &PluginDocument,
         source: &ConfigSource,
-    ) -> Result<Map<String, Value>, ConfigProblem> {
+    ) -> Result<String, ConfigProblem> {
         let (plural, name) = (plural(source), &source.name);
         let namespace = self.home_of(document);
         let uri = format!("/api/v1/namespaces/{namespace}/{plural}/{name}");
@@ -112,7 +121,7 @@ impl Host {
         let object = read.map_err(|error| self.unreadable(document, source, &error))?;
         let absent = || ConfigProblem::Absent(format!("is absent in {namespace}: create it"));
         let object = object.ok_or_else(absent)?;
-        value(object, source).and_then(|text| mapping(&text, source.is_secret))
+        value(object, source)
     }
 
     /// The namespace of what `document` names: that of its service account, or of the host.
@@ -216,6 +225,24 @@ fn value(object: Keys, source: &ConfigSource) -> Result<String, ConfigProblem> {
     text.ok_or_else(|| ConfigProblem::Invalid("is not text".to_owned()))
 }
 
+/// The mapping in `text`, whose memory is `held`.
+fn held_mapping(
+    text: &str,
+    is_secret: bool,
+    held: &mut Charge,
+) -> Result<Map<String, Value>, ConfigProblem> {
+    let before = held.bytes();
+    let most = MOST_VALUES * LARGEST_VALUE + text.len();
+    held.grow(tree(text).min(most)).map_err(|exceeded| {
+        ConfigProblem::Unanswered(format!("is too large to be read now: {exceeded}"))
+    })?;
+    let read = mapping(text, is_secret)?;
+    // An alias stands for more than its text. A Secret is copied, to be hidden.
+    let json = serde_json::to_string(&read).unwrap_or_default();
+    held.set(before + tree(&json) * (1 + usize::from(is_secret)));
+    Ok(read)
+}
+
 /// A mapping, as a document of YAML or JSON.
 #[derive(Deserialize)]
 #[serde(transparent)]
@@ -252,6 +279,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::memory::{Account, Bounds, Budget};
 
     fn source(is_secret: bool) -> ConfigSource {
         ConfigSource {
@@ -311,6 +339,28 @@ mod tests {
                 assert!(told.contains("has more than 20000 values"), "{told}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_read_counts_on_the_account_of_the_plugin_and_is_refused_above_its_limit() {
+        let account = Account::new(Budget::new(64 << 20), Bounds::NONE);
+        let mut held = account.charge();
+        let aliases = format!("a: &a [{}]\nb: [*a, *a, *a]", "'',".repeat(1_000));
+        for text in ["{a: 1}", &aliases] {
+            let before = held.bytes();
+            held_mapping(text, false, &mut held).unwrap();
+            let more = held.bytes() - before;
+            assert!(more >= 720, "{more} bytes for {text:.20}");
+        }
+        assert!(held.bytes() > 4_000 * size_of::<Value>(), "aliases count");
+        // Sixteen such texts are more than the host has.
+        let large = format!("{{\"a\":[{}0]}}", "{\"\":0},".repeat(6_000));
+        let told = (0..16).find_map(|_| held_mapping(&large, false, &mut held).err());
+        let told = told.unwrap().to_string();
+        assert!(told.contains("at its limit for the memory"), "{told}");
+        assert_eq!(account.used(), held.bytes());
+        drop(held);
+        assert_eq!(account.used(), 0);
     }
 
     #[test]
