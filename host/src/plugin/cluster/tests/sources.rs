@@ -34,6 +34,7 @@ fn request(credential: Option<&str>) -> GuestRequest {
 }
 
 /// How a request with this rule ends, of a primary in `default`, with a host in `protected`.
+#[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
 async fn sent(rule: &Value, credential: Option<&str>, protected: Option<&str>) -> Option<Error> {
     let mut world = World::new().await;
     let token = json!({
