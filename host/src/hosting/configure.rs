@@ -2,7 +2,7 @@
 //!
 //! - They are watched, and read when something has changed. Only the names and keys are ever told, and what is wrong.
 //! - The namespaces that its grants select belong to it too: see [`super::selected`].
-//! - While they are read, what they take is on the account of the plugin.
+//! - The memory of these objects is on the account of the plugin while the host reads them.
 //! - An entry goes before those that come before it, and `spec.config` goes before all, as `env` before `envFrom`.
 
 use std::collections::BTreeMap;

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The unit of room: so many bytes.
+/// The bytes of one unit of room.
 const UNIT: usize = 1 << 20;
 
-/// What one component takes while it is fetched, in units: its bytes, once packed and once not.
+/// The units of a component that is fetched: its bytes, once packed and once not.
 const PIECE: usize = 48;
 
 /// The part of the memory limit for all of them.
@@ -21,7 +21,7 @@ const PART: usize = 6;
 /// The least room, in units: for one that is fetched, and one that is compiled.
 const LEAST: usize = PIECE + 32;
 
-/// So many are fetched at once on a large machine.
+/// The most components that are fetched at once, on a large machine.
 const MOST: usize = 16;
 
 /// The room of a host. Clones are the same.
@@ -59,7 +59,7 @@ impl Preparations {
 }
 
 impl PreparationRoom {
-    /// The component is there, and has so many bytes: the rest is for others.
+    /// Keeps room for the bytes of a component that is there, and gives the rest back.
     pub fn keep(&mut self, bytes: usize) {
         if let Some(permit) = &mut self.permit {
             let rest = permit.num_permits().saturating_sub(bytes.div_ceil(UNIT));

@@ -61,7 +61,7 @@ struct Ongoing {
 struct Waiting {
     number: u64,
     wasted: Duration,
-    /// Fewer than so many others may go on.
+    /// The turn begins when fewer others than this go on.
     below: usize,
 }
 

@@ -21,7 +21,7 @@ pub struct Candidate {
     in_memory: Option<Arc<[u8]>>,
     /// The configuration, with what is in ConfigMaps and Secrets; none if there is nothing but that of the document.
     config: Option<PluginConfig>,
-    /// What all of it is on the account of the plugin.
+    /// The memory of the whole configuration, on the account of the plugin.
     charge: Charged,
 }
 

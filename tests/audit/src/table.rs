@@ -39,7 +39,7 @@ pub(crate) struct Unread {
 }
 
 impl Unread {
-    /// What is wrong with the list, once that version is locked.
+    /// The problem with the list once another version is locked.
     pub(crate) fn problems(&self, locked: &str, advisories: &[Advisory]) -> Vec<String> {
         let mut wrong = Vec::new();
         if self.about.trim().is_empty() {

@@ -42,7 +42,7 @@ impl Decisions {
         }
     }
 
-    /// A word about a pass that read what the recording does not have: from there on it is another pass.
+    /// A note about a pass that read an object which the recording lacks: from there on the pass differs.
     pub(super) fn beyond(&self, recorded: &Self) -> Option<String> {
         if self.not_recorded.is_empty() {
             return None;

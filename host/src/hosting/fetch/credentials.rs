@@ -116,7 +116,7 @@ mod tests {
         ] {
             assert!(denied.text.contains(part), "{}", denied.text);
         }
-        // Nobody knows, so it is not used, and asked again.
+        // The API server gave no verdict: the host does not use the Secret, and asks again.
         let unknown = said(Verdict::Unknown("no answer".into())).unwrap();
         assert!(unknown.is_unavailable() && unknown.text.contains("no answer"));
     }
