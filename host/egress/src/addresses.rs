@@ -5,6 +5,7 @@
 
 mod kind;
 mod resolve;
+mod share;
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -13,6 +14,8 @@ use std::pin::Pin;
 use crate::error::Failure;
 pub use kind::Kind;
 pub use resolve::{Resolve, Resolving, SystemResolver};
+pub(crate) use share::Lookups;
+pub use share::SharedLookups;
 
 /// Says which addresses are those of the API server. No rule opens them.
 pub trait ApiServers: Send + Sync {

@@ -24,7 +24,7 @@ use http_body_util::Full;
 use tokio::time::Instant;
 use tokio_rustls::rustls::RootCertStore;
 
-use crate::addresses::{ApiServers, Resolve};
+use crate::addresses::{ApiServers, Lookups, Resolve, SharedLookups};
 use crate::clock::{Clock, until};
 use crate::error::{Error, Failure, Sent};
 use crate::fill::Filled;
@@ -73,6 +73,8 @@ pub struct Settings {
     pub servers: Arc<dyn ApiServers>,
     /// Finds addresses.
     pub resolver: Arc<dyn Resolve>,
+    /// How many lookups run at once.
+    pub lookups: SharedLookups,
     /// Opens connections.
     pub dialer: Arc<dyn Dial>,
     /// Tells the time.
@@ -99,12 +101,14 @@ pub struct Client {
     settings: Settings,
     configs: Configs,
     pool: Pool,
+    lookups: Lookups,
 }
 
 impl Client {
     /// A client without connections.
     pub fn new(settings: Settings) -> Self {
         Self {
+            lookups: Lookups::new(settings.lookups.clone()),
             settings,
             configs: Configs::default(),
             pool: Pool::default(),
@@ -187,7 +191,7 @@ impl Client {
             let text = "the host has not read what the rule names for TLS".to_owned();
             return Err(Failure::unsent(Error::Other(text.clone()), text));
         }
-        let routes = connect::routes(&self.settings, permitted, filled, tls).await?;
+        let routes = connect::routes(&self.settings, &self.lookups, permitted, filled, tls).await?;
         let mut message = self.message(permitted, filled)?;
         while let Some(mut connection) = slot.take(&routes, self.settings.clock.now()) {
             if !connection.is_usable(written).await {

@@ -10,7 +10,8 @@
 //!
 //! - Nothing is sent twice. Redirects are answers. Proxies of the environment are not used.
 //! - A plugin has one [`Client`], so plugins share no connection.
-//! - Nothing here reads a clock by itself, and no task is spawned: a connection runs while a request uses it.
+//! - Nothing here reads a clock by itself, and no task is spawned: a connection runs while a request uses it. Only the
+//!   questions to name servers run in tasks of their own, and have their own limits of time.
 //!
 //! ```layers
 //! client
@@ -37,7 +38,7 @@ mod text;
 mod tls;
 
 pub use addresses::{
-    ApiServerAddresses, ApiServers, Kind, Known, Resolve, Resolving, SystemResolver,
+    ApiServerAddresses, ApiServers, Kind, Known, Resolve, Resolving, SharedLookups, SystemResolver,
 };
 pub use client::{
     ANSWER_BEGINS, Answer, Client, Dial, Dialing, Local, Memory, Settings, TcpDialer, Terms,

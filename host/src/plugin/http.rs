@@ -12,8 +12,8 @@ use http::HeaderValue;
 use parking_lot::Mutex;
 use windlass_egress::{
     ANSWER_BEGINS, Answer, ApiServers, Client, Error, Failure, Local, Memory, ObjectName, Origin,
-    Request, RequestBucket, Rules, SecretData, Sent, Settings, Sleeping, SystemResolver, TcpDialer,
-    Terms, TlsParts, system_roots,
+    Request, RequestBucket, Rules, SecretData, Sent, Settings, SharedLookups, Sleeping,
+    SystemResolver, TcpDialer, Terms, TlsParts, system_roots,
 };
 
 pub use requests::HttpRequests;
@@ -75,6 +75,7 @@ impl HttpMeans {
                 roots: Arc::new(roots),
                 servers,
                 resolver: Arc::new(SystemResolver::default()),
+                lookups: SharedLookups::default(),
                 dialer: Arc::new(TcpDialer),
                 clock: Arc::new(seams.clock),
                 local,

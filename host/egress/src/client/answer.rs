@@ -67,7 +67,7 @@ impl Reader<'_> {
         while let Some(frame) = incoming.frame().await {
             let frame = frame.map_err(|error| failure(&error))?;
             if let Some(bytes) = frame.data_ref() {
-                body = body.push(bytes)?;
+                body = body.push(bytes).await?;
             }
         }
         let mut body = body.finish()?;

@@ -1,5 +1,6 @@
 //! Where a connection goes, and with which TLS.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::Settings;
-use crate::addresses;
+use crate::addresses::{self, Lookups};
 use crate::error::{Error, Failure};
 use crate::fill::Filled;
 use crate::location::{Origin, Scheme};
@@ -53,6 +54,7 @@ impl Route {
 /// Finds and checks the addresses of a request.
 pub(super) async fn routes(
     settings: &Settings,
+    lookups: &Lookups,
     permitted: &Permitted<'_>,
     filled: &Filled,
     tls: &TlsParts,
@@ -60,7 +62,10 @@ pub(super) async fn routes(
     let origin = permitted.request.location.origin();
     let (addresses, scheme) = match settings.local.get(origin) {
         Some(local) => (vec![local.address], local.scheme),
-        None => (checked(settings, permitted).await?, origin.scheme()),
+        None => (
+            checked(settings, lookups, permitted).await?,
+            origin.scheme(),
+        ),
     };
     let tls = tls.digest();
     let route = |address| Route {
@@ -75,18 +80,22 @@ pub(super) async fn routes(
 
 async fn checked(
     settings: &Settings,
+    lookups: &Lookups,
     permitted: &Permitted<'_>,
 ) -> Result<Vec<SocketAddr>, Failure> {
     let origin = permitted.request.location.origin();
     let found = match (origin.address(), origin.name()) {
         (Some(address), _) => vec![address],
         (None, name) => {
-            let found = settings.resolver.resolve(name.unwrap_or_default()).await;
-            let unknown = |error| {
-                Failure::unsent(
-                    Error::Unavailable,
-                    format!("the name of {origin} is not found: {error}"),
-                )
+            let name = name.unwrap_or_default();
+            let (resolver, clock) = (&*settings.resolver, &*settings.clock);
+            let found = lookups.resolve(resolver, clock, name).await;
+            let unknown = |error: io::Error| {
+                let kind = match error.kind() {
+                    io::ErrorKind::TimedOut => Error::Timeout,
+                    _ => Error::Unavailable,
+                };
+                Failure::unsent(kind, format!("the name of {origin} is not found: {error}"))
             };
             found.map_err(unknown)?
         }

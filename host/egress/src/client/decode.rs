@@ -1,5 +1,6 @@
 //! The body of an answer, decoded while it comes in.
 //!
+//! - An encoded body is decoded in pieces. Other plugins run between two of them.
 //! - No byte is kept before the memory account has room for it, so a bomb stops while it inflates.
 
 use std::io::{self, Write};
@@ -13,6 +14,8 @@ use crate::error::{Error, Failure};
 pub(super) const BODY: usize = 8 * 1024 * 1024;
 /// The largest body, as it came: some bytes more than it decodes to.
 const ENCODED: usize = BODY + 64 * 1024;
+/// The encoded bytes that are decoded without a break. They can become a thousand times as many.
+const PIECE: usize = 1024;
 /// The first room of a body.
 const FIRST: usize = 4 * 1024;
 
@@ -130,8 +133,19 @@ impl<'m> Body<'m> {
         }
     }
 
-    /// Decodes the next bytes.
-    pub(super) fn push(mut self, bytes: &[u8]) -> Result<Self, Failure> {
+    /// Decodes the next bytes. Other tasks have their turn meanwhile.
+    pub(super) async fn push(mut self, bytes: &[u8]) -> Result<Self, Failure> {
+        if matches!(self.decoder, Decoder::Identity(_)) {
+            return self.push_piece(bytes);
+        }
+        for piece in bytes.chunks(PIECE) {
+            self = self.push_piece(piece)?;
+            tokio::task::yield_now().await;
+        }
+        Ok(self)
+    }
+
+    fn push_piece(mut self, bytes: &[u8]) -> Result<Self, Failure> {
         self.received += bytes.len();
         if self.received > ENCODED {
             return Err(too_large("the answer has more than 8 MiB"));
@@ -206,5 +220,50 @@ impl<'m> Decoder<'m> {
             Self::Zlib(decoder) => decoder.get_mut(),
             Self::Raw(decoder) => decoder.get_mut(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    struct Endless;
+
+    impl Memory for Endless {
+        fn grow(&self, _bytes: usize) -> bool {
+            true
+        }
+    }
+
+    /// One thread, a plugin whose answer inflates to 7 MiB, and a neighbor that counts its own turns.
+    #[tokio::test]
+    async fn a_neighbor_has_its_turn_while_an_answer_inflates() {
+        let zeros = vec![0; 7 << 20];
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&zeros).unwrap();
+        let encoded = encoder.finish().unwrap();
+        let turns = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&turns);
+        let mut neighbor = tokio::task::JoinSet::new();
+        neighbor.spawn(async move {
+            loop {
+                counted.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+            }
+        });
+        let body = Body::new(Coding::Gzip, &Endless);
+        let body = body.push(&encoded).await.unwrap();
+        assert!(
+            turns.load(Ordering::Relaxed) >= encoded.len() / PIECE,
+            "{turns:?} turns in {} pieces",
+            encoded.len().div_ceil(PIECE)
+        );
+        assert_eq!(body.finish().unwrap(), zeros);
     }
 }

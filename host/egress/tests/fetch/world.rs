@@ -182,6 +182,7 @@ impl Setup {
             roots: Arc::new(RootCertStore::empty()),
             servers: Arc::new(ApiServerAddresses::default()),
             resolver: Arc::clone(&names) as Arc<dyn Resolve>,
+            lookups: SharedLookups::default(),
             dialer: Arc::clone(&dialer) as Arc<dyn Dial>,
             clock: Arc::new(TokioClock),
             local: BTreeMap::new(),
