@@ -52,6 +52,17 @@ pub struct RequestClaim {
     pub rate: Option<Rate>,
 }
 
+/// How many requests of all plugins are on their way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RequestUsage {
+    /// How many may be in flight; none if there is no limit.
+    pub limit: Option<f64>,
+    /// The requests in flight.
+    pub in_flight: u32,
+    /// The requests that wait until they may be sent.
+    pub waiting: usize,
+}
+
 /// How many requests all plugins together may send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RequestLimit {

@@ -14,6 +14,7 @@ mod pass_metrics;
 mod plugin_metrics;
 mod plugin_stage;
 mod process;
+mod request_usage;
 mod smoke_test;
 mod stores;
 
@@ -38,8 +39,10 @@ pub use plugin_stage::{LoadStep, NotRunning, PluginStage, ReconciledKind, Runnin
 pub use smoke_test::SmokeTestReport;
 
 use crate::api::Requests;
+use crate::flowcontrol::RateLimiter;
 use crate::informer::Informers;
 use families::{FAMILIES, Rows};
+use request_usage::RequestLimiter;
 use stores::Stores;
 
 /// All that a host counts. Clones are the same.
@@ -52,6 +55,7 @@ struct MetricsInner {
     /// What is wrong with the documents that no plugin runs by.
     problems: Mutex<Vec<String>>,
     stores: Stores,
+    limiter: RequestLimiter,
     requests: Requests,
 }
 
@@ -62,6 +66,7 @@ impl Metrics {
             plugins: Mutex::default(),
             problems: Mutex::default(),
             stores: Stores::default(),
+            limiter: RequestLimiter::default(),
             requests,
         }))
     }
@@ -80,6 +85,11 @@ impl Metrics {
     /// These are the host's informers.
     pub fn watches(&self, informers: &Informers) {
         self.0.stores.are(informers);
+    }
+
+    /// This limits the requests of all plugins.
+    pub fn limits(&self, limiter: &RateLimiter) {
+        self.0.limiter.is(limiter);
     }
 
     /// This is wrong with what the host is asked to run, and nothing else.
@@ -139,6 +149,7 @@ impl Collector for Metrics {
         );
         problems.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
         self.0.stores.encode(&mut encoder)?;
+        self.0.limiter.encode(&mut encoder)?;
         custom_metrics::encode(&plugins, &mut encoder)?;
         self.0.requests.encode(&mut encoder)?;
         process::encode(&mut encoder)

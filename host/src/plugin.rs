@@ -71,6 +71,7 @@ pub use shares::Maxima;
 
 use crate::crashes::InFlight;
 use crate::digest::Digest;
+use crate::flowcontrol::RateLimiter;
 use crate::manifest::{Limits, PluginConfig};
 use crate::memory::{Account, Accounts, Budget};
 use crate::seams::{Seams, Task};
@@ -212,6 +213,11 @@ impl Sandboxes {
     /// they like, since nobody else is there.
     pub fn limit(&self, maxima: Option<Maxima>) {
         self.shares.limit(maxima);
+    }
+
+    /// The limiter of all requests to the API server.
+    pub fn request_limiter(&self) -> &RateLimiter {
+        self.shares.requests()
     }
 
     /// Which components are at work.

@@ -191,6 +191,7 @@ pub fn wire(means: HostDependencies, seams: &Seams) -> Wired {
     let settings = Settings::default();
     let informers = Informers::new(api.clone(), discovery.clone(), seams.clone(), settings);
     metrics.watches(&informers);
+    metrics.limits(sandboxes.request_limiter());
     let host = Host {
         informers,
         discovery,

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::queue::RequestQueue;
 use super::seats::{RequestClass, RequestEnd};
-use super::{RequestClaim, RequestLimit};
+use super::{RequestClaim, RequestLimit, RequestUsage};
 use crate::seams::Seams;
 
 /// The shortest sleep of the task that deals: as exact as timers are.
@@ -66,6 +66,11 @@ impl RateLimiter {
     /// From now on so much.
     pub fn limit(&self, limit: RequestLimit) {
         self.state.lock().queue.limit(limit);
+    }
+
+    /// The requests of now.
+    pub fn usage(&self) -> RequestUsage {
+        self.state.lock().queue.usage()
     }
 
     /// The plugin is gone.

@@ -106,6 +106,11 @@ impl Seats {
         held <= plugin.allowed && (held <= ASSURED || f64::from(self.taken) + 1.0 <= self.limit)
     }
 
+    /// The limit, and how many requests are in flight now. More may be: each plugin has its assured ones.
+    pub(super) fn used(&self) -> (f64, u32) {
+        (self.limit, self.taken)
+    }
+
     /// A request waits for a seat.
     pub(super) fn reached(&mut self) {
         self.is_reached = true;

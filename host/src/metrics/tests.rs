@@ -1,6 +1,7 @@
 use super::*;
+use crate::flowcontrol::{RequestClaim, RequestLimit, WEIGHT};
 use crate::plugin::CallFailure;
-use crate::seams::Clock;
+use crate::seams::{Clock, Rng, Seams, Spawn};
 use std::time::Duration;
 
 /// The names, types and labels that dashboards of controller-runtime and client-go ask for (controllers.md 8.1
@@ -298,6 +299,53 @@ fn waiting_is_asked_of_the_queue_that_is_there() {
     }
     drop(queue);
     assert_eq!(metrics.of("greeter").waiting(), QueueDepth::default());
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a test is where tasks come from")]
+async fn the_requests_in_flight_and_their_limit_are_told() {
+    let metrics = metrics();
+    let seams = Seams {
+        clock: Clock::system(),
+        rng: Rng::seeded(1),
+        spawn: Spawn::inline(tokio::runtime::Handle::current()),
+    };
+    let limiter = RateLimiter::new(RequestLimit::Shared, seams);
+    metrics.limits(&limiter);
+    let claim = RequestClaim {
+        plugin: "greeter".into(),
+        weight: WEIGHT,
+        rate: None,
+    };
+    let seats = [
+        limiter.wait(&claim, drop).await,
+        limiter.wait(&claim, drop).await,
+    ];
+    let shown = |lines: [&str; 3]| {
+        let text = metrics.text().unwrap();
+        for line in lines {
+            assert!(
+                text.contains(&format!("\n{line}\n")),
+                "{line} is not in\n{text}"
+            );
+        }
+    };
+    shown([
+        "windlass_api_requests_in_flight 2.0",
+        "windlass_api_requests_in_flight_limit 8.0",
+        "windlass_api_requests_waiting 0.0",
+    ]);
+    drop(seats);
+    limiter.limit(RequestLimit::None);
+    let text = metrics.text().unwrap();
+    assert!(
+        text.contains("\nwindlass_api_requests_in_flight 0.0\n"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("\nwindlass_api_requests_in_flight_limit "),
+        "{text}"
+    );
 }
 
 #[test]

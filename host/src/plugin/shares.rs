@@ -118,6 +118,11 @@ impl Shares {
         self.log.lock().limit(maxima.map(|maxima| maxima.log()));
     }
 
+    /// The limiter of all requests to the API server.
+    pub(super) fn requests(&self) -> &RateLimiter {
+        &self.requests
+    }
+
     /// The share of a version of `plugin`, for as long as it is held.
     pub(super) fn join(self: &Arc<Self>, plugin: Arc<str>, limits: &Limits) -> VersionShare {
         let weight = limits.weight;

@@ -317,9 +317,12 @@ impl Call {
                 }
                 Err(error) => return Err(self.failed("list objects", &error)),
             };
+            let length = page.get().len();
             let page = Page::of(page.get()).map_err(|error| {
                 Error::other(format!("the API server answered with no list: {error}"))
             })?;
+            // The scan for the ends of the objects was done at once. So its turn is over first.
+            self.work(length / BYTES_AT_ONCE).await?;
             for object in page.objects(resource) {
                 bytes += object.json.size();
                 if bytes > COPY {

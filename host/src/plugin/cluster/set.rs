@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use tracing::{Instrument, Span};
 
 use super::check::{self, invalid};
+use super::read::BYTES_AT_ONCE;
 use super::{Call, Target, WriteMode};
 use crate::object::Key;
 use crate::plugin::bindings::cluster::{Error, SetError};
@@ -50,6 +51,9 @@ impl Call {
         let mut held = self.hold(given).map_err(whole)?;
         let (mut members, mut kept, mut errors) = (BTreeSet::new(), Vec::new(), Vec::new());
         for (index, child) in (0..).zip(&children) {
+            self.work(1 + child.len() / BYTES_AT_ONCE)
+                .await
+                .map_err(whole)?;
             let span = if index < SPANS {
                 spans::import("apply")
             } else {

@@ -24,6 +24,7 @@ mod reserved;
 mod rights;
 mod select;
 mod set;
+mod slices;
 mod slow;
 mod sources;
 mod told;
