@@ -71,7 +71,7 @@ impl Reader<'_> {
             }
         }
         let mut body = body.finish()?;
-        let repeats = self.redactor.clean(&mut body) || self.is_head;
+        let repeats = self.redactor.clean_body(&mut body).await || self.is_head;
         if self.has_secret && repeats {
             headers.retain(|(name, _)| !is_digest(name));
         }

@@ -1,13 +1,17 @@
 //! Removes the values of secrets from answers and texts.
 
 use std::fmt;
+use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
 use super::forms;
 
 /// What stands in for a value. No form is shorter, so a text never grows.
 const STARS: &[u8; 4] = b"****";
+
+/// The bytes of a body that are searched in one turn.
+const PIECE: usize = 64 << 10;
 
 /// Finds values in all their forms.
 #[derive(Clone, Default)]
@@ -45,28 +49,22 @@ impl Redactor {
             return false;
         };
         let mut marks = Marks::new(bytes.len());
-        for hit in finder.find_overlapping_iter(bytes.as_slice()) {
-            marks.add(hit.start(), hit.end());
-        }
-        if marks.latest.1 == 0 {
+        marks.search(finder, bytes, 0..bytes.len());
+        marks.star(bytes)
+    }
+
+    /// The same of a body. Other tasks have their turn meanwhile.
+    pub(crate) async fn clean_body(&self, body: &mut Vec<u8>) -> bool {
+        let Some(finder) = &self.0 else {
             return false;
+        };
+        let mut marks = Marks::new(body.len());
+        for start in (0..body.len()).step_by(PIECE) {
+            let end = body.len().min(start + PIECE);
+            marks.search(finder, body, start..end);
+            tokio::task::yield_now().await;
         }
-        let mut index = 0;
-        let mut stars = STARS.iter();
-        bytes.retain_mut(|byte| {
-            let is_marked = marks.has(index);
-            index += 1;
-            if !is_marked {
-                stars = STARS.iter();
-                return true;
-            }
-            // The first bytes of a marked range become stars, and the others go.
-            stars.next().is_some_and(|star| {
-                *byte = *star;
-                true
-            })
-        });
-        true
+        marks.star(body)
     }
 
     /// `text` without values.
@@ -90,6 +88,41 @@ impl Marks {
             bits: vec![0; bytes.div_ceil(64)],
             latest: (0, 0),
         }
+    }
+
+    /// Marks the values that end in this piece of `bytes`.
+    fn search(&mut self, finder: &AhoCorasick, bytes: &[u8], piece: Range<usize>) {
+        // A value may begin before the piece.
+        let before = finder.max_pattern_len().saturating_sub(1);
+        let searched = piece.start.saturating_sub(before)..piece.end;
+        for hit in finder.find_overlapping_iter(Input::new(bytes).range(searched)) {
+            if hit.end() > piece.start {
+                self.add(hit.start(), hit.end());
+            }
+        }
+    }
+
+    /// Puts stars in place of what is marked. Answers whether there was something.
+    fn star(&self, bytes: &mut Vec<u8>) -> bool {
+        if self.latest.1 == 0 {
+            return false;
+        }
+        let mut index = 0;
+        let mut stars = STARS.iter();
+        bytes.retain_mut(|byte| {
+            let is_marked = self.has(index);
+            index += 1;
+            if !is_marked {
+                stars = STARS.iter();
+                return true;
+            }
+            // The first bytes of a marked range become stars, and the others go.
+            stars.next().is_some_and(|star| {
+                *byte = *star;
+                true
+            })
+        });
+        true
     }
 
     /// Marks a hit. Hits come in the order of their ends.
@@ -132,6 +165,21 @@ mod tests {
             .map(|value| value.as_bytes().to_vec())
             .collect();
         Redactor::new(&values).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_value_is_removed_wherever_a_body_is_cut_into_pieces() {
+        let redactor = redactor(&["hunter2-hunter2"]);
+        for from in PIECE - 16..PIECE + 2 {
+            let mut body = vec![b'.'; 3 * PIECE];
+            body[from..from + 15].copy_from_slice(b"hunter2-hunter2");
+            body[2 * PIECE..2 * PIECE + 15].copy_from_slice(b"hunter2-hunter2");
+            let (mut pieces, mut whole) = (body.clone(), body);
+            assert!(redactor.clean_body(&mut pieces).await, "{from}");
+            assert!(redactor.clean(&mut whole), "{from}");
+            assert_eq!(pieces.len(), 3 * PIECE - 22, "{from}");
+            assert!(pieces == whole, "{from}");
+        }
     }
 
     #[test]
