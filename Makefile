@@ -278,9 +278,9 @@ LEADERS := while_leaders_are_killed_and_frozen_nobody_writes_but_the_holder_of_t
 
 # The parts of `make test-long`, each of at most an hour on two cores. `tests/once` runs one unless it has passed on the
 # same tree: `make long-suites FORCE=1` repeats it.
-LONG := languages suites kubernetes kubernetes-swap kubernetes-kill life mutants simulation chaos judge objects threads-1 threads-2 threads-8 attacks storms image bench
+LONG := languages suites kubernetes kubernetes-swap kubernetes-kill life mutants simulation chaos judge objects fuzz threads-1 threads-2 threads-8 attacks storms image bench
 .PHONY: test-long $(LONG:%=long-%) $(LONG:%=part-%)
-test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites kubernetes kubernetes-swap kubernetes-kill life mutants simulation chaos judge objects threads-1 threads-2 threads-8 attacks storms image bench
+test-long: $(LONG:%=long-%) ## Run every suite with other thread counts, those of other projects, and more: `make long-NAME` runs one part: languages suites kubernetes kubernetes-swap kubernetes-kill life mutants simulation chaos judge objects fuzz threads-1 threads-2 threads-8 attacks storms image bench
 $(LONG:%=long-%): long-%:
 	@tests/once $@ part-$* '$(filter-out FORCE=%,$(MAKEOVERRIDES))'
 part-languages: languages
@@ -306,6 +306,8 @@ part-chaos: toolchain programs
 	@WINDLASS_TEST_BUILT=1 WINDLASS_CHAOS_TIMES=5 cargo test --workspace --test author -- dev::chaos dev::operators dev::always
 part-judge: judge-the-judge
 part-objects: test-objects
+part-fuzz:
+	@$(MAKE) --no-print-directory fuzz-parsers SECONDS_OF_FUZZING=20
 part-threads-1 part-threads-2 part-threads-8: part-threads-%: toolchain go programs chromium $(NPM)
 	@WINDLASS_TEST_BUILT=1 cargo xtask test real --threads $*
 part-attacks: toolchain go $(NPM)
@@ -324,15 +326,23 @@ part-image: image
 part-bench: bench-check bench-smoke
 
 # libFuzzer for as many seconds; what it finds worth keeping stays in target/fuzz.
-.PHONY: fuzz
+PARSERS := manifest yaml url selector object description
+.PHONY: fuzz $(PARSERS:%=fuzz-%) fuzz-parsers fuzz-requests
 SECONDS_OF_FUZZING := 60
 COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Ccodegen-units=1
-fuzz: toolchain ## Fuzz the embedded API server
-	@command -v c++ >/dev/null || $(call debian,g++)
-	@mkdir -p target/fuzz/corpus
-	RUSTFLAGS="$(COVERAGE)" cargo run --manifest-path host/apiserver/fuzz/Cargo.toml --target-dir target/fuzz \
+FUZZED = RUSTFLAGS="$(COVERAGE)" cargo run --quiet --manifest-path $(1)/Cargo.toml --target-dir target/fuzz --bin $(2) \
 	  --target $(shell uname -m)-unknown-linux-gnu --release --locked -- \
-	  -max_total_time=$(SECONDS_OF_FUZZING) -max_len=4096 -artifact_prefix=target/fuzz/ target/fuzz/corpus
+	  -max_total_time=$(SECONDS_OF_FUZZING) -max_len=4096 -rss_limit_mb=1024 -artifact_prefix=target/fuzz/$(2)- target/fuzz/corpus/$(2)
+fuzz: fuzz-requests fuzz-parsers ## Fuzz the embedded API server, and each parser of foreign bytes
+fuzz-parsers: $(PARSERS:%=fuzz-%)
+fuzz-requests: toolchain
+	@command -v c++ >/dev/null || $(call debian,g++)
+	@mkdir -p target/fuzz/corpus/requests
+	$(call FUZZED,host/apiserver/fuzz,requests)
+$(PARSERS:%=fuzz-%): fuzz-%: toolchain
+	@command -v c++ >/dev/null || $(call debian,g++)
+	@mkdir -p target/fuzz/corpus/$*
+	$(call FUZZED,tests/fuzz,$*)
 
 # The same plugin in each language, built from source by its own toolchain; in the last three by raw bindings.
 .PHONY: languages languages-built

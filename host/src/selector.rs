@@ -67,6 +67,11 @@ impl LabelSelector {
         if text.len() > LONGEST {
             return Err(bad(format!("it has more than {LONGEST} bytes")));
         }
+        let is_other_space = |c: char| c.is_whitespace() && !matches!(c, ' ' | '\t' | '\r' | '\n');
+        if text.contains(is_other_space) {
+            let why = "it has white space that is no blank, tab or end of a line";
+            return Err(bad(why.to_owned()));
+        }
         let (mut expressions, mut bounds) = (Vec::new(), Vec::new());
         for part in split(text).into_iter().filter(|_| !text.trim().is_empty()) {
             let term = term(part.trim()).ok_or_else(|| {
@@ -139,7 +144,7 @@ impl Term {
     fn wrong(&self) -> Option<String> {
         let (key, values): (_, Vec<&String>) = match self {
             Self::Bound(bound) => {
-                return wrong_key(&bound.key).or_else(|| wrong_value(&bound.than.to_string()));
+                return wrong_key(&bound.key);
             }
             Self::Expression(Expression::In(key, values) | Expression::NotIn(key, values)) => {
                 (key, values.iter().collect())
@@ -194,7 +199,10 @@ fn bound(text: &str) -> Option<Bound> {
     Some(Bound {
         key: word(key)?,
         above: text.get(key.len()..)?.starts_with('>'),
-        than: than.trim().parse().ok().filter(|_| word(than).is_some())?,
+        than: word(than)
+            .filter(|text| wrong_value(text).is_none())?
+            .parse()
+            .ok()?,
     })
 }
 
@@ -310,11 +318,32 @@ mod tests {
     #[test]
     fn what_is_no_selector_is_refused() {
         for text in [
-            "=", "a b", "a in b", "a in (b", "a,,b", ",", "a=b=c", "a in", "!", "ä=1", "a>", "a>b",
-            "a>1<2", ">1", "a>=1",
+            "=",
+            "a b",
+            "a in b",
+            "a in (b",
+            "a,,b",
+            ",",
+            "a=b=c",
+            "a in",
+            "!",
+            "ä=1",
+            "a>",
+            "a>b",
+            "a>1<2",
+            ">1",
+            "a>=1",
+            "a\u{c}",
+            "a\u{a0}=b",
+            "a in\u{2003}(b)",
         ] {
             assert!(LabelSelector::parse(text).is_err(), "{text}");
         }
+        let digits = format!("a>{}", "0".repeat(64));
+        assert!(
+            LabelSelector::parse(&digits).is_err(),
+            "a value has 63 characters at most"
+        );
     }
 
     #[test]

@@ -47,3 +47,9 @@ pub use manifest::{
 };
 pub use reference::{Image, Layout, Reference};
 pub use settings::{HostSettings, Settings};
+
+/// For the fuzz target of manifests (`tests/fuzz`).
+#[cfg(feature = "testing")]
+pub mod testing {
+    pub use crate::manifest::rewritten;
+}

@@ -136,6 +136,13 @@ pub(crate) fn write(
     bytes.map_err(|error| Problem::Invalid(format!("the manifest cannot be written: {error}")))
 }
 
+/// A plugin's manifest as it would be written; none if it is refused.
+#[cfg(feature = "testing")]
+pub fn rewritten(bytes: &[u8], content_type: Option<&str>) -> Option<Vec<u8>> {
+    let read = judge(bytes, content_type).ok()?;
+    write(read.config, read.layer, &read.annotations).ok()
+}
+
 /// Reads the manifest of a plugin. `content_type` is that of the answer.
 pub(crate) fn judge(bytes: &[u8], content_type: Option<&str>) -> Result<Judged, Problem> {
     let content_type = content_type.map(|text| text.split(';').next().unwrap_or(text).trim());

@@ -132,6 +132,14 @@ fn resource() -> Resource {
 }
 
 #[test]
+fn a_number_keeps_all_its_digits() {
+    let number = "1.1031304526203975e+217";
+    let text = format!(r#"{{"metadata":{{"name":"x"}},"spec":{{"number":{number}}}}}"#);
+    let object = Object::parse(&text).unwrap();
+    assert_eq!(object.value()["spec"]["number"].to_string(), number);
+}
+
+#[test]
 fn what_has_no_name_is_no_object() {
     assert!(Object::new(&json!({ "metadata": {} })).is_none());
     assert!(Object::new(&json!([])).is_none());
