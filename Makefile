@@ -264,7 +264,7 @@ life: toolchain go bundle ## Do the same STEPS on two real API servers, one with
 	@cargo build --quiet --workspace --bin life
 	@cargo build --quiet --release -p windlass --features jemalloc
 	@target/debug/life --seed $(SEED) --steps $(STEPS) $(LIFE)
-# SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20), BUG (of host/src/bugs.rs), WORKLOADS=1 and TRACE=1 say what is run.
+# SEED, RUNS, FAULTS (such as crash-done@3,freeze@1500/20), BUG (of host/base/src/bugs.rs), WORKLOADS=1 and TRACE=1 say what is run.
 .PHONY: simulate judge-the-judge
 SEED := 0
 RUNS := 1000

@@ -26,11 +26,11 @@ use tokio::net::TcpListener;
 
 pub use address::BindAddress;
 
-use crate::metrics::{Metrics, STEP};
-use crate::seams::{Clock, Seams, Task};
 use crate::status::StatusCollector;
 use crate::why::Finder;
 use health::{Probe, ProbeQuery};
+use windlass_base::seams::{Clock, Seams, Task};
+use windlass_controller::metrics::{Metrics, STEP};
 
 /// The media type of a scrape (OpenMetrics 1.0).
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -3,8 +3,11 @@
 //! No part of the host: compiled with the feature `benchmarks` alone. `tests/instructions` counts what a step executes,
 //! and takes its time.
 
-use crate::scene::Scene;
-use crate::{controller, grants, informer, view};
+use windlass_base::scene::Scene;
+use windlass_controller::controller;
+use windlass_kube::informer;
+use windlass_policy::grants;
+use windlass_view as view;
 
 /// Makes a scene ready. That is not part of it.
 pub type Set = fn() -> Scene;

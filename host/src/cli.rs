@@ -13,8 +13,8 @@ pub use command::HostCommand;
 pub use examples::{EXAMPLES, Example, explained};
 pub use process::{FAILED, exit, run};
 
-use crate::seams::Seams;
-use crate::telemetry::{LogFlags, LogSettings};
+use windlass_base::seams::Seams;
+use windlass_kube::telemetry::{LogFlags, LogSettings};
 
 /// Runs Kubernetes controllers whose logic lives in sandboxed WebAssembly plugins.
 #[derive(Debug, Parser)]

@@ -55,23 +55,25 @@ pub use last_good::LastGood;
 pub use primaries::UnservedPrimary;
 pub use quarantine::Quarantine;
 
-use crate::api::{Api, Discovery};
-use crate::controller::{Archive, ControllerHandles};
-use crate::events::Recorder;
-use crate::informer::Informers;
-use crate::lease::Session;
-use crate::manifest::PluginDocument;
-use crate::memory::Preparations;
-use crate::metrics::Metrics;
-use crate::plugin::{HttpMeans, Sandboxes};
-use crate::recording::FailureRecorder;
-use crate::rights::{PluginApi, Rights};
-use crate::seams::{Seams, Task, watch};
-use crate::shutdown::{Phases, ShutdownPhase, advance, reached};
-use crate::source::{Candidate, FolderWatch, ObjectWatch, PluginObjects, Wanted, unknown};
 use plugins::Plugins;
 use removal::Removals;
 use roster::Roster;
+use windlass_base::memory::Preparations;
+use windlass_base::seams::{Seams, Task, watch};
+use windlass_base::shutdown::{Phases, ShutdownPhase, advance, reached};
+use windlass_controller::controller::{Archive, ControllerHandles};
+use windlass_controller::metrics::Metrics;
+use windlass_controller::recording::FailureRecorder;
+use windlass_kube::api::{Api, Discovery};
+use windlass_kube::events::Recorder;
+use windlass_kube::informer::Informers;
+use windlass_kube::lease::Session;
+use windlass_policy::manifest::PluginDocument;
+use windlass_policy::rights::{PluginApi, Rights};
+use windlass_policy::source::{
+    Candidate, FolderWatch, ObjectWatch, PluginObjects, Wanted, unknown,
+};
+use windlass_sandbox::{HttpMeans, Sandboxes};
 
 /// What all plugins of a host share.
 pub struct Host {

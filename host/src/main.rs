@@ -5,7 +5,7 @@ use std::process::ExitCode;
 #[cfg(feature = "jemalloc")]
 use tikv_jemallocator::Jemalloc;
 use windlass_host::cli::{self, HostArgs};
-use windlass_host::telemetry;
+use windlass_kube::telemetry;
 
 /// What the host's threads hand to each other is freed by another thread than made it: glibc's allocator makes them wait
 /// for one another.

@@ -15,22 +15,22 @@ use std::collections::BTreeMap;
 use anyhow::{anyhow, bail};
 use windlass_registry::Client;
 
-use crate::api::{ServiceAccount, is_cluster_scoped};
-use crate::error::Chain;
-use crate::flags::ObjectFormat;
-use crate::grants::{Grant, block};
-use crate::manifest::{ComponentSource, PluginDocument};
-use crate::needs::{CoverageQuery, PrimaryKind, Readiness, carried, closed_origins};
-use crate::plugin::{Describe, Description};
-use crate::screen::{complain, print_document, print_json};
-use crate::seams::Seams;
-use crate::source::{Candidate, blame, read_component, read_folder, unreadable};
-use crate::text::clean;
 pub use flags::RbacFlags;
 use objects::{Printed, RolesFor};
 pub use primary::{is_watched, plural as primary_plural};
 pub use rules::Impersonation;
 use rules::PluginNeeds;
+use windlass_base::error::Chain;
+use windlass_base::screen::{complain, print_document, print_json};
+use windlass_base::seams::Seams;
+use windlass_base::text::clean;
+use windlass_controller::needs::{CoverageQuery, PrimaryKind, Readiness, carried, closed_origins};
+use windlass_kube::api::{ServiceAccount, is_cluster_scoped};
+use windlass_kube::flags::ObjectFormat;
+use windlass_policy::grants::{Grant, block};
+use windlass_policy::manifest::{ComponentSource, PluginDocument};
+use windlass_policy::source::{Candidate, blame, read_component, read_folder, unreadable};
+use windlass_sandbox::{Describe, Description};
 
 /// The longest path that a comment shows.
 const PATH: usize = 1 << 10;

@@ -19,9 +19,9 @@ use windlass_apiserver::server::Server;
 
 pub use flags::ApiServerFlags;
 
-use windlass_host::screen::print;
-use windlass_host::seams::{Seams, Task};
-use windlass_host::shutdown;
+use windlass_base::screen::print;
+use windlass_base::seams::{Seams, Task};
+use windlass_base::shutdown;
 
 /// The first line of a kubeconfig that may be replaced.
 const MARK: &str = "# Written by windlass apiserver, which removes this file when it ends.\n";

@@ -5,10 +5,10 @@ mod examples;
 
 use std::process::ExitCode;
 
+use windlass_base::screen::print_document;
+use windlass_base::seams::Seams;
 use windlass_host::cli::{FAILED, exit, run};
-use windlass_host::screen::print_document;
-use windlass_host::seams::Seams;
-use windlass_host::telemetry;
+use windlass_kube::telemetry;
 
 use crate::replay::Different;
 use crate::{apiserver, cluster, dev, fixtures, inspect, project, replay, top};

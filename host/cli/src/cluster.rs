@@ -24,20 +24,20 @@ use windlass_apiserver::options::{Node, Options};
 use crate::apiserver::Embedded;
 use crate::project;
 use controllers::Bundled;
+use windlass_base::screen::print;
+use windlass_base::seams::{Seams, Task};
+use windlass_base::shutdown::{self, ShutdownPhase, advance};
+use windlass_base::text::counted;
+use windlass_controller::metrics::PluginStage;
 use windlass_host::admin::folder::{self, PortFile, RunningHost};
 use windlass_host::admin::{self, BindAddress, Ports};
-use windlass_host::api::Api;
-use windlass_host::connect::ClusterFlags;
 use windlass_host::hosting::{Host, Quarantine, Sources};
-use windlass_host::lease::Times;
-use windlass_host::metrics::PluginStage;
-use windlass_host::plugin::{HttpMeans, ServerAddresses, code_cache, sandboxes};
 use windlass_host::runtime::{HostDependencies, identity, wire};
-use windlass_host::screen::print;
-use windlass_host::seams::{Seams, Task};
-use windlass_host::shutdown::{self, ShutdownPhase, advance};
-use windlass_host::source::{FolderWatch, Wanted};
-use windlass_host::text::counted;
+use windlass_kube::api::Api;
+use windlass_kube::connect::ClusterFlags;
+use windlass_kube::lease::Times;
+use windlass_policy::source::{FolderWatch, Wanted};
+use windlass_sandbox::{HttpMeans, ServerAddresses, code_cache, sandboxes};
 
 pub use flags::LocalClusterFlags;
 
@@ -85,9 +85,8 @@ pub async fn run(flags: LocalClusterFlags, threads: usize, seams: Seams) -> anyh
     let server = Embedded::open(flags.port, file, options, &seams)?;
     let kubeconfig = server.kubeconfig().to_owned();
     let url = server.url();
-    let client = kube::Client::new(server.server().clone(), NAMESPACE);
+    let api = Api::in_process(server.server().clone(), seams.clone());
     let _server = server.start(&seams);
-    let api = Api::new(client, seams.clone());
     let servers = ServerAddresses::of(api.clone(), seams.clock).await;
     let name = identity(&seams);
     let means = HostDependencies {

@@ -46,13 +46,13 @@ use means::Means;
 use report::{Case, Failure, Report, failure};
 use run::{PluginCode, Runner};
 use update::{missed, updated};
-use windlass_host::digest::{Digest, digest};
-use windlass_host::error::Chain;
-use windlass_host::flags::OutputFormat;
-use windlass_host::screen::{Tone, print, print_json, print_status, print_styled};
-use windlass_host::seams::Seams;
-use windlass_host::source::{change_text, text_of};
-use windlass_host::telemetry;
+use windlass_base::digest::{Digest, digest};
+use windlass_base::error::Chain;
+use windlass_base::screen::{Tone, print, print_json, print_status, print_styled};
+use windlass_base::seams::Seams;
+use windlass_kube::flags::OutputFormat;
+use windlass_kube::telemetry;
+use windlass_policy::source::{change_text, text_of};
 
 /// Where a project has its fixtures.
 const FOLDER: &str = "tests";

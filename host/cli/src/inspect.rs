@@ -7,16 +7,16 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::project::component::read;
-use windlass_host::digest::digest;
-use windlass_host::error::Chain;
-use windlass_host::flags::OutputFormat;
-use windlass_host::grants::split_subresource;
-use windlass_host::manifest::Limits;
-use windlass_host::object::Fields;
-use windlass_host::plugin::{Describe, Description, Finalizes, PrimaryWatch};
-use windlass_host::screen::{self, print_json};
-use windlass_host::seams::Seams;
-use windlass_host::text::clean;
+use windlass_base::digest::digest;
+use windlass_base::error::Chain;
+use windlass_base::screen::{self, print_json};
+use windlass_base::seams::Seams;
+use windlass_base::text::clean;
+use windlass_kube::flags::OutputFormat;
+use windlass_kube::object::Fields;
+use windlass_policy::grants::split_subresource;
+use windlass_policy::manifest::Limits;
+use windlass_sandbox::{Describe, Description, Finalizes, PrimaryWatch};
 
 /// Describe a component.
 #[derive(Debug, Args)]
@@ -225,7 +225,7 @@ impl Primary {
     }
 }
 
-fn powerful(need: &windlass_host::plugin::Need) -> Vec<String> {
+fn powerful(need: &windlass_sandbox::Need) -> Vec<String> {
     let verbs: Vec<&str> = need.verbs.iter().map(String::as_str).collect();
     let reasons = need.grant(&verbs).powers();
     reasons.iter().map(|reason| reason.why.to_owned()).collect()

@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use windlass_host::manifest::{Build, Origin, PluginDocument};
-use windlass_host::source::text_of;
+use windlass_policy::manifest::{Build, Origin, PluginDocument};
+use windlass_policy::source::text_of;
 
 pub use doctor::doctor;
 pub use flags::{
@@ -77,7 +77,7 @@ impl Project {
             }
         };
         let mut documents =
-            windlass_host::manifest::parse(&Origin::File(path.clone()), &text)?.into_iter();
+            windlass_policy::manifest::parse(&Origin::File(path.clone()), &text)?.into_iter();
         let (Some(document), None) = (documents.next(), documents.next()) else {
             bail!("{}: a project has exactly one Plugin", path.display());
         };

@@ -21,18 +21,18 @@ use serde::Serialize;
 use crate::dev::target::Target;
 use crate::project::Maker;
 use decisions::{Decisions, difference};
-use windlass_host::digest::digest;
-use windlass_host::error::Chain;
-use windlass_host::flags::OutputFormat;
-use windlass_host::manifest::{self, Origin};
-use windlass_host::object::ObjectRef;
-use windlass_host::plugin::transcript::Player;
-use windlass_host::plugin::{Describe, Plugin, Request};
-use windlass_host::recording::{API_VERSION, CallOutcome, Function, Recording, component_of};
-use windlass_host::screen::{Tone, print, print_json, print_status};
-use windlass_host::seams::Seams;
-use windlass_host::source::text_of;
-use windlass_host::text::clean_lines;
+use windlass_base::digest::digest;
+use windlass_base::error::Chain;
+use windlass_base::screen::{Tone, print, print_json, print_status};
+use windlass_base::seams::Seams;
+use windlass_base::text::clean_lines;
+use windlass_controller::recording::{API_VERSION, CallOutcome, Function, Recording, component_of};
+use windlass_kube::flags::OutputFormat;
+use windlass_kube::object::ObjectRef;
+use windlass_policy::manifest::{self, Origin};
+use windlass_policy::source::text_of;
+use windlass_sandbox::transcript::Player;
+use windlass_sandbox::{Describe, Plugin, Request};
 
 /// Replay a recorded pass.
 #[derive(Debug, Args)]

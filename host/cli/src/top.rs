@@ -14,13 +14,13 @@ use futures::StreamExt;
 use clap::Args;
 
 use state::{Asked, Next, Screen, View};
+use windlass_base::error::Chain;
+use windlass_base::screen::{print, print_json};
+use windlass_base::seams::Seams;
 use windlass_host::admin::client::{document, text};
 use windlass_host::admin::folder;
-use windlass_host::error::Chain;
-use windlass_host::flags::{HostFlags, OutputFormat};
-use windlass_host::screen::{print, print_json};
-use windlass_host::seams::Seams;
 use windlass_host::status::{Status, table};
+use windlass_kube::flags::{HostFlags, OutputFormat};
 
 /// Show what each plugin of a host does.
 #[derive(Debug, Args)]

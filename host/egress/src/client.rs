@@ -25,7 +25,7 @@ use tokio::time::Instant;
 use tokio_rustls::rustls::RootCertStore;
 
 use crate::addresses::{ApiServers, Lookups, Resolve, SharedLookups};
-use crate::clock::{Clock, until};
+use crate::clock::until;
 use crate::error::{Error, Failure, Sent};
 use crate::fill::Filled;
 use crate::location::{Origin, Scheme};
@@ -36,6 +36,7 @@ pub use answer::Answer;
 use connect::{Configs, Route};
 pub use dial::{Dial, Dialing, TcpDialer};
 use pool::{Pool, Slot};
+use windlass_base::seams::Clock;
 use wire::Written;
 
 /// The longest time until an answer begins.
@@ -78,7 +79,7 @@ pub struct Settings {
     /// Opens connections.
     pub dialer: Arc<dyn Dial>,
     /// Tells the time.
-    pub clock: Arc<dyn Clock>,
+    pub clock: Clock,
     /// Servers that stand in for origins, of tests and of `dev --http`. Their addresses are not checked.
     pub local: BTreeMap<Origin, Local>,
     /// Sent where the guest sets none.
@@ -130,7 +131,7 @@ impl Client {
         }
         let written = Written::default();
         let exchange = self.exchange(permitted, &filled, terms, &written);
-        let clock = &*self.settings.clock;
+        let clock = self.settings.clock;
         let answer = until(clock, terms.deadline, exchange).await;
         let late = || Err(timeout("no whole answer before the deadline"));
         answer.unwrap_or_else(late).map_err(|failure| Failure {
@@ -147,7 +148,7 @@ impl Client {
         terms: Terms<'_>,
         written: &Written,
     ) -> Result<Answer, Failure> {
-        let clock = &*self.settings.clock;
+        let clock = self.settings.clock;
         let is_head = permitted.request.method == Method::HEAD;
         let mut slot = self.pool.slot().await;
         let begins_by = clock.now() + ANSWER_BEGINS;
@@ -218,7 +219,7 @@ impl Client {
         written: &Written,
     ) -> Result<connection::Connection, Failure> {
         let config = self.configs.of(routes, tls, &self.settings.roots)?;
-        let clock = &*self.settings.clock;
+        let clock = self.settings.clock;
         let mut left = u32::try_from(routes.len()).unwrap_or(u32::MAX);
         let mut failure = Failure::unsent(Error::Unavailable, "the name has no address");
         let ends = clock.now() + ANSWER_BEGINS;

@@ -43,7 +43,7 @@ pub use addresses::{
 pub use client::{
     ANSWER_BEGINS, Answer, Client, Dial, Dialing, Local, Memory, Settings, TcpDialer, Terms,
 };
-pub use clock::{Clock, Sleeping, until};
+pub use clock::until;
 pub use error::{Error, Failure, Sent, chain};
 pub use fill::Filled;
 pub use limits::{BURST, CallBudget, PER_CALL, PER_SECOND, RequestBucket};

@@ -122,7 +122,7 @@ impl Client {
                     };
                     session.publish(&name, parts.manifest).await
                 };
-                let clock = &*self.settings.clock;
+                let clock = self.settings.clock;
                 let done = until(clock, clock.now() + PUSH, work).await;
                 done.unwrap_or_else(|| Err(late("push", PUSH)))
             }
@@ -138,7 +138,7 @@ impl Client {
         image: &'a Image,
         work: impl Fn(Session<'a>) -> Working<'a, T>,
     ) -> Result<(T, Vec<Error>), Error> {
-        let clock = &*self.settings.clock;
+        let clock = self.settings.clock;
         let mut now = clock.now();
         let ends = now + PULL;
         let asked = self.settings.asked(image.registry());

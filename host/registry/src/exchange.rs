@@ -7,7 +7,6 @@ mod connect;
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,7 +19,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use url::Url;
-use windlass_egress::{Clock, chain, until};
+use windlass_base::seams::Clock;
+use windlass_egress::{chain, until};
 
 use crate::problem::Problem;
 use crate::settings::{Role, Settings};
@@ -52,7 +52,7 @@ pub(crate) struct Answer {
     pub(crate) headers: HeaderMap,
     /// Who answers.
     pub(crate) host: String,
-    clock: Arc<dyn Clock>,
+    clock: Clock,
     incoming: Incoming,
     driver: Option<Driver>,
 }
@@ -74,7 +74,7 @@ impl Length {
 
 /// Sends a request, and waits until its answer begins. What is uploaded may take its time.
 pub(crate) async fn exchange(settings: &Settings, request: Request<'_>) -> Result<Answer, Problem> {
-    let clock = &*settings.clock;
+    let clock = settings.clock;
     let host = host_of(request.url);
     let late = || Problem::unavailable(format!("no answer of {host} began within 10 s"));
     let begins_by = clock.now() + ANSWER_BEGINS;
@@ -99,7 +99,7 @@ pub(crate) async fn exchange(settings: &Settings, request: Request<'_>) -> Resul
         status: head.status,
         headers: head.headers,
         host,
-        clock: settings.clock.clone(),
+        clock: settings.clock,
         incoming,
         driver,
     })
@@ -161,7 +161,7 @@ impl Answer {
         loop {
             let frame = drive(&mut self.driver, self.incoming.frame());
             let stalled = self.clock.now() + STALLED;
-            let frame = until(&*self.clock, stalled, frame).await;
+            let frame = until(self.clock, stalled, frame).await;
             let Some(frame) = frame.ok_or_else(|| stalls(host, what))? else {
                 break;
             };

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use http::HeaderValue;
 use tokio_rustls::rustls::RootCertStore;
 use url::Url;
-use windlass_egress::{Clock, Dial, Kind, Resolve};
+use windlass_base::seams::Clock;
+use windlass_egress::{Dial, Kind, Resolve};
 
 use crate::docker::DockerConfig;
 use crate::problem::Problem;
@@ -25,7 +26,7 @@ pub struct Settings {
     /// Opens connections.
     pub dialer: Arc<dyn Dial>,
     /// Tells the time.
-    pub clock: Arc<dyn Clock>,
+    pub clock: Clock,
     /// How the client calls itself.
     pub user_agent: HeaderValue,
     /// The credentials of registries.

@@ -1,9 +1,5 @@
 //! Pulls from Debian's docker-registry and pushes to it, with a folder of its own on 127.0.0.1.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test is its own clock and starts its own servers"
-)]
 
 #[path = "hostile/world.rs"]
 mod world;

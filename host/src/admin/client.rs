@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use crate::seams::Seams;
-use crate::text::{clean, clean_lines};
+use windlass_base::seams::Seams;
+use windlass_base::text::{clean, clean_lines};
 
 /// How long an answer may take, the API server's included.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -13,13 +13,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::client::document;
-use crate::connect::{ClusterFlags, usual};
-use crate::digest::digest;
-use crate::screen::{Tone, print_status};
-use crate::seams::Seams;
-use crate::seams::environment::user_state;
 use crate::status::Status;
-use crate::text::clean;
+use windlass_base::digest::digest;
+use windlass_base::screen::{Tone, print_status};
+use windlass_base::seams::Seams;
+use windlass_base::seams::environment::user_state;
+use windlass_base::text::clean;
+use windlass_kube::connect::{ClusterFlags, usual};
 
 /// The folder in the user's state folder that holds a file for each folder with a host.
 const HOSTS: &str = "hosts";

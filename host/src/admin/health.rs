@@ -5,8 +5,8 @@
 
 use axum::http::StatusCode;
 
-use crate::metrics::{Metrics, PluginStage};
-use crate::text::clean;
+use windlass_base::text::clean;
+use windlass_controller::metrics::{Metrics, PluginStage};
 
 /// The longest reason that is shown.
 const REASON: usize = 500;

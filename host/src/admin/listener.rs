@@ -24,8 +24,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
-use crate::seams::{Clock, Seams, Task};
 use deadline::{Deadline, Heads};
+use windlass_base::seams::{Clock, Seams, Task};
 
 /// Open connections of one port at most.
 const CONNECTIONS: usize = 64;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use askama::Template;
 
 use crate::status::{GrantStatus, KeyStatus, PluginDetails, PluginStatus, Status, Warning};
-use crate::text::{format_duration, mebibytes};
 use crate::why::{Explanation, text};
+use windlass_base::text::{format_duration, mebibytes};
 
 /// The style sheet of all pages.
 pub(super) const STYLE: &str = include_str!("../../templates/style.css");
@@ -176,9 +176,9 @@ fn points(steps: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::ReconciledKind;
-    use crate::object::ObjectRef;
     use crate::status::Passes;
+    use windlass_controller::metrics::ReconciledKind;
+    use windlass_kube::object::ObjectRef;
 
     const EVIL: &str = "</td><script>alert(1)</script>";
 

@@ -7,11 +7,11 @@ use clap::Subcommand;
 use crate::commands::annotate::{AnnotateFlags, Mark, annotate};
 use crate::commands::release::{ReleaseFlags, release};
 use crate::commands::why::{WhyFlags, ask};
-use crate::plugin::compiler::{MEMORY, compile_child};
 use crate::rbac::{self, RbacFlags};
 use crate::runtime::{self, RunFlags};
-use crate::seams::Seams;
-use crate::telemetry::Endpoint;
+use windlass_base::seams::Seams;
+use windlass_kube::telemetry::Endpoint;
+use windlass_sandbox::compiler::{MEMORY, compile_child};
 
 /// What to do.
 #[derive(Debug, Subcommand)]

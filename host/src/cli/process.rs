@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use crate::error::Chain;
-use crate::plugin::compiler::{CompileError, REFUSED};
-use crate::screen::complain;
-use crate::seams::{Clock, Rng, Seams, Spawn, guest_threads};
-use crate::text::clean_lines;
+use windlass_base::error::Chain;
+use windlass_base::screen::complain;
+use windlass_base::seams::{Clock, Rng, Seams, Spawn, guest_threads};
+use windlass_base::text::clean_lines;
+use windlass_sandbox::compiler::{CompileError, REFUSED};
 
 /// The exit code of what has failed.
 pub const FAILED: u8 = 1;

@@ -8,14 +8,14 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::admin::folder;
-use crate::api::{Discovery, Request, Resource};
-use crate::connect::ClusterFlags;
-use crate::connect::connect;
-use crate::error::Chain;
-use crate::flags::object_name;
-use crate::object::{PAUSED, REQUESTED};
-use crate::screen::print;
-use crate::seams::Seams;
+use windlass_base::error::Chain;
+use windlass_base::screen::print;
+use windlass_base::seams::Seams;
+use windlass_kube::api::{Discovery, Request, Resource};
+use windlass_kube::connect::ClusterFlags;
+use windlass_kube::connect::connect;
+use windlass_kube::flags::object_name;
+use windlass_kube::object::{PAUSED, REQUESTED};
 
 /// Annotate an object, for the host that reconciles it.
 #[derive(Debug, Args)]

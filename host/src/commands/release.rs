@@ -10,17 +10,17 @@ use anyhow::{Context, bail};
 use clap::Args;
 use futures::future::select_all;
 
-use crate::api::{Api, Discovery, Resource};
-use crate::connect::{ClusterFlags, connect};
-use crate::error::Chain;
-use crate::finalizers::{FinalizerPatch, settle_finalizer};
 use crate::hosting::carriers;
-use crate::lease::{Lease, ObservedLease, Session, Times};
-use crate::manifest::belongs_to_kubernetes;
-use crate::object::finalizer_of;
-use crate::screen::{complain, print};
-use crate::seams::{Seams, Task};
-use crate::text::{counted, is_dns_label};
+use windlass_base::error::Chain;
+use windlass_base::screen::{complain, print};
+use windlass_base::seams::{Seams, Task};
+use windlass_base::text::{counted, is_dns_label};
+use windlass_kube::api::{Api, Discovery, Resource};
+use windlass_kube::connect::{ClusterFlags, connect};
+use windlass_kube::finalizers::{FinalizerPatch, settle_finalizer};
+use windlass_kube::lease::{Lease, ObservedLease, Session, Times};
+use windlass_kube::object::finalizer_of;
+use windlass_policy::manifest::belongs_to_kubernetes;
 
 /// Remove a plugin's finalizers from all objects.
 #[derive(Debug, Args)]

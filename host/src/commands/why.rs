@@ -7,10 +7,10 @@ use clap::{Args, ValueEnum};
 
 use crate::admin::client::document;
 use crate::admin::folder;
-use crate::flags::{HostFlags, object_name};
-use crate::screen::{print, print_json};
-use crate::seams::Seams;
 use crate::why::{Explanation, dot, text};
+use windlass_base::screen::{print, print_json};
+use windlass_base::seams::Seams;
+use windlass_kube::flags::{HostFlags, object_name};
 
 /// Explain why an object was reconciled or not.
 #[derive(Debug, Args)]

@@ -16,11 +16,11 @@ use super::trial::{Trials, Verdict};
 use super::version::Version;
 use super::{Asked, Host};
 
-use crate::memory::Prepared;
-use crate::metrics::PluginStage;
-use crate::seams::watch;
-use crate::source::{Candidate, Component};
-use crate::text::LogOnce;
+use windlass_base::memory::Prepared;
+use windlass_base::seams::watch;
+use windlass_base::text::LogOnce;
+use windlass_controller::metrics::PluginStage;
+use windlass_policy::source::{Candidate, Component};
 
 /// So many versions of a plugin that were stopped are remembered.
 const STOPPED: usize = 4;

@@ -15,14 +15,14 @@ use super::rollout::{
 use super::smoke_test::SmokeTest;
 use super::version::{Version, reconciled};
 use super::{Host, LastGood};
-use crate::api::{ApiError, Resource};
-use crate::digest::{Digest, digest};
-use crate::grants::Scope;
 use crate::hosting::carriers;
-use crate::manifest::DefinitionPolicy;
-use crate::needs::carried;
-use crate::plugin::PrimaryWatch;
-use crate::source::{Candidate, Component, blame};
+use windlass_base::digest::{Digest, digest};
+use windlass_controller::needs::carried;
+use windlass_kube::api::{ApiError, Resource};
+use windlass_policy::grants::Scope;
+use windlass_policy::manifest::DefinitionPolicy;
+use windlass_policy::source::{Candidate, Component, blame};
+use windlass_sandbox::PrimaryWatch;
 
 /// Where the code of a version comes from.
 enum ComponentCode<'a> {

@@ -2,8 +2,8 @@
 
 use anyhow::Context;
 
-use crate::api::{Accept, Api, Request, Resource};
-use crate::object::{Object, Page};
+use windlass_kube::api::{Accept, Api, Request, Resource};
+use windlass_kube::object::{Object, Page};
 
 /// How many objects a page has at most.
 const LIMIT: usize = 500;

@@ -18,13 +18,13 @@ use super::Host;
 use super::plugin::news;
 use super::refusal::{ConfigProblem, Refusal, RefusalReason};
 use super::selected::SelectedNamespaces;
-use crate::api::{ApiError, RefusedBy, Resource, ServiceAccount};
-use crate::informer::{InformerKey, Subscription, bell};
-use crate::manifest::{ConfigSource, PluginConfig, PluginDocument};
-use crate::memory::{Charge, tree};
-use crate::object::Fields;
-use crate::seams::watch;
-use crate::source::Candidate;
+use windlass_base::memory::{Charge, tree};
+use windlass_base::seams::watch;
+use windlass_kube::api::{ApiError, RefusedBy, Resource, ServiceAccount};
+use windlass_kube::informer::{InformerKey, Subscription, bell};
+use windlass_kube::object::Fields;
+use windlass_policy::manifest::{ConfigSource, PluginConfig, PluginDocument};
+use windlass_policy::source::Candidate;
 
 /// A text of configuration has at most so many values.
 const MOST_VALUES: usize = 20_000;
@@ -279,7 +279,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::memory::{Account, Bounds, Budget};
+    use windlass_base::memory::{Account, Bounds, Budget};
 
     fn source(is_secret: bool) -> ConfigSource {
         ConfigSource {

@@ -12,12 +12,12 @@ use serde_json::Value;
 use super::Host;
 use super::primaries::ABSENT;
 use super::version::Version;
-use crate::api::{ApiError, Gate, Request};
-use crate::definitions::{COLLECTION, Carried, Plan, check, plan};
-use crate::events::{Event, Regarding, Severity};
-use crate::manifest::DefinitionPolicy;
-use crate::object::{Key, manager_of};
-use crate::text::LogOnce;
+use windlass_base::text::LogOnce;
+use windlass_kube::api::{ApiError, Gate, Request};
+use windlass_kube::events::{Event, Regarding, Severity};
+use windlass_kube::object::{Key, manager_of};
+use windlass_policy::definitions::{COLLECTION, Carried, Plan, check, plan};
+use windlass_policy::manifest::DefinitionPolicy;
 
 /// When a write is tried again that the API server refused.
 const AGAIN: Duration = Duration::from_secs(30);

@@ -12,19 +12,21 @@ use super::Host;
 use super::next_version::parts;
 use super::primaries::UnservedPrimary;
 use super::version::{Version, reconciled};
-use crate::api::Resource;
-use crate::controller::Prepared;
-use crate::manifest::PluginDocument;
-use crate::object::Object;
-use crate::plugin::cluster::{AccessMeans, Call, CapturedWrite, ClusterAccess, Primary, WriteMode};
-use crate::plugin::native::NativeGuest;
-use crate::plugin::{
+use windlass_controller::controller::Prepared;
+use windlass_controller::recording::Function;
+use windlass_kube::api::Resource;
+use windlass_kube::object::Object;
+use windlass_policy::manifest::PluginDocument;
+use windlass_policy::source::Candidate;
+use windlass_sandbox::cluster::{
+    AccessMeans, Call, CapturedWrite, ClusterAccess, Primary, WriteMode,
+};
+use windlass_sandbox::native::NativeGuest;
+use windlass_sandbox::{
     Action, CallError, Called, Cancel, Description, HttpAccess, HttpRequests, Plugin, Progress,
     Request,
 };
-use crate::recording::Function;
-use crate::source::Candidate;
-use crate::view::{Hide, View};
+use windlass_view::{Hide, View};
 
 /// A version that a host would run.
 #[derive(Clone)]

@@ -18,14 +18,14 @@ pub use known::Causes;
 use super::Host;
 use super::plugin::news;
 use super::refusal::{FetchProblem, Refusal, RefusalReason};
-use crate::api::Resource;
-use crate::crashes::{Activity, AtWork};
-use crate::digest::{Digest, digest};
-use crate::informer::Subscription;
-use crate::manifest::{ComponentSource, ConfigMapSource, OciSource, PluginDocument};
-use crate::memory::Prepared;
-use crate::seams::watch;
-use crate::source::{Candidate, Component, blame};
+use windlass_base::digest::{Digest, digest};
+use windlass_base::memory::Prepared;
+use windlass_base::seams::watch;
+use windlass_kube::api::Resource;
+use windlass_kube::crashes::{Activity, AtWork};
+use windlass_kube::informer::Subscription;
+use windlass_policy::manifest::{ComponentSource, ConfigMapSource, OciSource, PluginDocument};
+use windlass_policy::source::{Candidate, Component, blame};
 
 /// What is asked for, with the digest of its component, and perhaps the component.
 pub(super) struct Fetched {

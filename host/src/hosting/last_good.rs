@@ -23,9 +23,9 @@ use std::sync::Arc;
 
 use windlass_code_cache::{CacheError, private_folder};
 
-use crate::digest::{Digest, digest};
-use crate::manifest::{self, ManifestError, Origin};
-use crate::source::{Candidate, Component};
+use windlass_base::digest::{Digest, digest};
+use windlass_policy::manifest::{self, ManifestError, Origin};
+use windlass_policy::source::{Candidate, Component};
 
 const LINK: &str = "last-good";
 const PREVIOUS: &str = "previous";

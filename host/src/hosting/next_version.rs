@@ -6,13 +6,13 @@ use super::Host;
 use super::plugin::{Accepted, news};
 use super::rollout::{Fit, Here, Rollout, rollout};
 use super::version::Version;
-use crate::api::Gate;
-use crate::controller::{ControllerParts, Prepared};
-use crate::manifest::{self, ObjectAnnotations};
-use crate::metrics::PluginStage;
-use crate::plugin::cluster::Replaces;
-use crate::plugin::{HttpAccess, Plugin, ServedPrimary};
-use crate::rights::PluginApi;
+use windlass_controller::controller::{ControllerParts, Prepared};
+use windlass_controller::metrics::PluginStage;
+use windlass_kube::api::Gate;
+use windlass_policy::manifest::{self, ObjectAnnotations};
+use windlass_policy::rights::PluginApi;
+use windlass_sandbox::cluster::Replaces;
+use windlass_sandbox::{HttpAccess, Plugin, ServedPrimary};
 
 /// What takes the place of what is here.
 pub(super) enum NextVersion {

@@ -17,15 +17,15 @@ use super::Host;
 use super::plugin::news;
 use super::removal::Removals;
 use super::roster::Roster;
-use crate::api::{ApiError, Request};
-use crate::events::{Event, Regarding, Severity};
-use crate::manifest::text_of_object;
-use crate::metrics::{PluginMetrics, PluginStage};
-use crate::object::{Key, PAUSED};
-use crate::seams::watch;
-use crate::source::{PluginObjects, Problem, Wanted, plugins};
-use crate::text::{LogOnce, clean};
 use conditions::{Situation, Told, status};
+use windlass_base::seams::watch;
+use windlass_base::text::{LogOnce, clean};
+use windlass_controller::metrics::{PluginMetrics, PluginStage};
+use windlass_kube::api::{ApiError, Request};
+use windlass_kube::events::{Event, Regarding, Severity};
+use windlass_kube::object::{Key, PAUSED};
+use windlass_policy::manifest::text_of_object;
+use windlass_policy::source::{PluginObjects, Problem, Wanted, plugins};
 
 /// The field manager of the status.
 const MANAGER: &str = "windlass";

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::Host;
 use super::version::Version;
-use crate::controller::{ControllerParts, Observing};
-use crate::events::Regarding;
-use crate::manifest::{Mode, Origin};
-use crate::object::Key;
-use crate::source::plugins;
+use windlass_controller::controller::{ControllerParts, Observing};
+use windlass_kube::events::Regarding;
+use windlass_kube::object::Key;
+use windlass_policy::manifest::{Mode, Origin};
+use windlass_policy::source::plugins;
 
 impl Host {
     /// What the controller of `version` is made of: `parts`, if it writes.

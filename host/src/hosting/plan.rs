@@ -4,8 +4,8 @@
 //! - A plugin stops only when its document is surely gone. What cannot be read says nothing of the plugins that it held:
 //!   they run on.
 
-use crate::manifest::Origin;
-use crate::source::{Candidate, Wanted};
+use windlass_policy::manifest::Origin;
+use windlass_policy::source::{Candidate, Wanted};
 
 /// What the config folder says of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::source::read_folder;
+    use windlass_policy::source::read_folder;
 
     #[test]
     fn a_plugin_starts_changes_and_stops_with_its_document() {

@@ -11,14 +11,14 @@ use super::runner::PluginRunner;
 use super::trial::Trials;
 use super::version::Version;
 use super::{Asked, Host};
-use crate::api::Gate;
-use crate::bugs::bug;
-use crate::grants::split_subresource;
-use crate::lease::{Lease, ObservedLease};
-use crate::metrics::{PluginMetrics, PluginStage};
-use crate::plugin::Need;
-use crate::seams::watch;
-use crate::shutdown::{Phases, ShutdownPhase, reached};
+use windlass_base::bugs::bug;
+use windlass_base::seams::watch;
+use windlass_base::shutdown::{Phases, ShutdownPhase, reached};
+use windlass_controller::metrics::{PluginMetrics, PluginStage};
+use windlass_kube::api::Gate;
+use windlass_kube::lease::{Lease, ObservedLease};
+use windlass_policy::grants::split_subresource;
+use windlass_sandbox::Need;
 
 /// How long a plugin that holds too much has until it is looked at again.
 const EMPTIED: Duration = Duration::from_secs(5);

@@ -15,10 +15,10 @@ use super::plan::{
 use super::plugin::Ended;
 use super::roster::Roster;
 use super::{Host, LastGood};
-use crate::manifest::Origin;
-use crate::seams::{Task, watch};
-use crate::shutdown::{Phases, ShutdownPhase, advance};
-use crate::source::{Candidate, Wanted};
+use windlass_base::seams::{Task, watch};
+use windlass_base::shutdown::{Phases, ShutdownPhase, advance};
+use windlass_policy::manifest::Origin;
+use windlass_policy::source::{Candidate, Wanted};
 
 /// A plugin that runs, or tries to.
 struct Hosted {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::Host;
 use super::version::Version;
-use crate::api::{ApiError, Lookup, Resource, Unserved};
-use crate::grants::Grants;
-use crate::plugin::{Description, PrimaryWatch, ServedPrimary};
-use crate::text::LogOnce;
+use windlass_base::text::LogOnce;
+use windlass_kube::api::{ApiError, Lookup, Resource, Unserved};
+use windlass_policy::grants::Grants;
+use windlass_sandbox::{Description, PrimaryWatch, ServedPrimary};
 
 /// How often it is asked whether an absent primary kind is served by now.
 pub(super) const ABSENT: Duration = Duration::from_secs(2);

@@ -16,13 +16,13 @@ use super::plugin::news;
 use super::refusal::{Refusal, RefusalReason, Retry};
 use super::version::Version;
 use super::{Asked, Host};
-use crate::crashes::Crashes;
-use crate::digest::Digest;
-use crate::lease::Lease;
-use crate::memory::memory_limit;
-use crate::plugin::LoadError;
-use crate::seams::watch;
-use crate::source::Candidate;
+use windlass_base::digest::Digest;
+use windlass_base::memory::memory_limit;
+use windlass_base::seams::watch;
+use windlass_kube::crashes::Crashes;
+use windlass_kube::lease::Lease;
+use windlass_policy::source::Candidate;
+use windlass_sandbox::LoadError;
 
 /// How long a plugin waits for what other hosts have published, before it starts.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -255,14 +255,14 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::{Origin, PluginConfig, parse};
-    use crate::source::Component;
+    use windlass_policy::manifest::{Origin, PluginConfig, parse};
+    use windlass_policy::source::Component;
 
     #[test]
     fn what_is_suspected_of_harm_stays_stopped_in_any_configuration() {
         let text = "apiVersion: windlass.dev/v1alpha1\nkind: Plugin\nmetadata: { name: p }\nspec: { source: { oci: r.example/p:v1 } }\n";
         let document = parse(&Origin::Object("p".into()), text).unwrap().remove(0);
-        let component = Component::Known(crate::digest::digest(b"code"));
+        let component = Component::Known(windlass_base::digest::digest(b"code"));
         let plain = Candidate::listed(document, text.into(), component);
         let config = |json| plain.with_config(PluginConfig::with_secrets(json, &[]));
         let stopped_for = |reason: RefusalReason| vec![(Arc::new(config("{}")), reason.into())];
@@ -273,7 +273,7 @@ mod tests {
         for other in [&plain, &config("{}"), &config(r#"{"a":1}"#)] {
             assert!(refusal_of(&stopped, other).is_some(), "{other:?}");
         }
-        let another = plain.with_digest(crate::digest::digest(b"other code"));
+        let another = plain.with_digest(windlass_base::digest::digest(b"other code"));
         assert!(refusal_of(&stopped, &another).is_none());
         let rolled_back = stopped_for(RefusalReason::RolledBackBefore("it fails".into()));
         assert!(refusal_of(&rolled_back, &config("{}")).is_some());

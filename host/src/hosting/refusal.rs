@@ -12,17 +12,17 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::api::ApiError;
-use crate::crashes::{Killed, Sentence, WINDOW};
-use crate::digest::Digest;
-use crate::error::Chain;
-use crate::manifest::ROLLBACK_TO;
-use crate::metrics::{LoadStep, NotRunning, PluginStage};
-use crate::plugin::compiler::CompileError;
-use crate::plugin::{CallError, LoadError};
 pub(super) use fetch_problem::FetchProblem;
 pub(super) use rolled_back::RolledBack;
 pub(super) use selection_problem::SelectionProblem;
+use windlass_base::digest::Digest;
+use windlass_base::error::Chain;
+use windlass_controller::metrics::{LoadStep, NotRunning, PluginStage};
+use windlass_kube::api::ApiError;
+use windlass_kube::crashes::{Killed, Sentence, WINDOW};
+use windlass_policy::manifest::ROLLBACK_TO;
+use windlass_sandbox::compiler::CompileError;
+use windlass_sandbox::{CallError, LoadError};
 
 /// When a component is read again that changed while it was.
 const SOON: Duration = Duration::from_secs(1);

@@ -16,15 +16,15 @@ use tokio::time::Instant;
 
 use super::roster::Roster;
 use super::{Host, carriers};
-use crate::api::{Resource, ServedKind, group_of};
-use crate::finalizers::{FinalizerPatch, settle_finalizer};
-use crate::grants::Scope;
-use crate::lease::ObservedLease;
-use crate::manifest::{self, DeletionPolicy, Mode, PluginDocument};
-use crate::metrics::ReconciledKind;
-use crate::object::Object;
-use crate::seams::watch;
-use crate::source::{PluginObjects, plugins};
+use windlass_base::seams::watch;
+use windlass_controller::metrics::ReconciledKind;
+use windlass_kube::api::{Resource, ServedKind, group_of};
+use windlass_kube::finalizers::{FinalizerPatch, settle_finalizer};
+use windlass_kube::lease::ObservedLease;
+use windlass_kube::object::Object;
+use windlass_policy::grants::Scope;
+use windlass_policy::manifest::{self, DeletionPolicy, Mode, PluginDocument};
+use windlass_policy::source::{PluginObjects, plugins};
 
 /// The finalizer of the host on Plugin objects.
 pub(super) const FINALIZER: &str = "plugins.windlass.dev/host";

@@ -6,8 +6,8 @@
 //!   the finalizer.
 
 use super::version::Version;
-use crate::manifest::{Mode, PluginDocument};
-use crate::plugin::{Description, Finalizes};
+use windlass_policy::manifest::{Mode, PluginDocument};
+use windlass_sandbox::{Description, Finalizes};
 
 /// A version, as far as this is about it.
 #[derive(Clone, Copy)]
@@ -63,8 +63,8 @@ impl Version {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::{Origin, parse};
-    use crate::plugin::PrimaryWatch;
+    use windlass_policy::manifest::{Origin, parse};
+    use windlass_sandbox::PrimaryWatch;
 
     fn document(spec: &str) -> PluginDocument {
         let text = format!(

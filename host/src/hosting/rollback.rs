@@ -7,10 +7,10 @@ use windlass_registry::Digest as ManifestDigest;
 use super::Host;
 use super::fetch::{Fetched, Fetcher};
 use super::refusal::{Refusal, RefusalReason, Retry};
-use crate::digest::Digest;
-use crate::manifest::ComponentSource;
-use crate::memory::Prepared;
-use crate::source::{Candidate, Component};
+use windlass_base::digest::Digest;
+use windlass_base::memory::Prepared;
+use windlass_policy::manifest::ComponentSource;
+use windlass_policy::source::{Candidate, Component};
 
 impl Host {
     /// The component `wanted` that `asked` is to run: one that this host keeps, or what the source has under that digest.

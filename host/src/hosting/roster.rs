@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::manifest::Origin;
-use crate::seams::watch;
+use windlass_base::seams::watch;
+use windlass_policy::manifest::Origin;
 
 /// The plugins of a host, by name. Clones are the same.
 #[derive(Clone)]

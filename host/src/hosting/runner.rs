@@ -16,14 +16,14 @@ use super::plugin::{Accepted, news};
 use super::rollout::{Moved, Rollout, moved, rollout};
 use super::trial::{FIRST_PASSES, OnTrial, Record, TRIAL, Trials, Verdict, verdict};
 use super::version::Version;
-use crate::api::Gate;
-use crate::bugs::bug;
-use crate::controller::{Controller, Prepared};
-use crate::metrics::{PluginMetrics, PluginStage};
+use windlass_base::bugs::bug;
+use windlass_controller::controller::{Controller, Prepared};
+use windlass_controller::metrics::{PluginMetrics, PluginStage};
+use windlass_kube::api::Gate;
 
-use crate::seams::watch;
-use crate::shutdown::{Phases, ShutdownPhase, reached};
-use crate::text::counted;
+use windlass_base::seams::watch;
+use windlass_base::shutdown::{Phases, ShutdownPhase, reached};
+use windlass_base::text::counted;
 
 /// How often it is asked whether the last pass has ended.
 const DRAIN_LOOK: Duration = Duration::from_millis(10);

@@ -12,13 +12,13 @@ use anyhow::Context;
 
 use super::Host;
 use super::refusal::{Refusal, RefusalReason, SelectionProblem};
-use crate::api::{Accept, ApiError, RefusedBy, Request, Resource};
-use crate::informer::{InformerKey, InformerPhase, Subscription, bell};
-use crate::manifest::PluginDocument;
-use crate::object::{Fields, Page};
-use crate::seams::watch;
-use crate::selector::LabelSelector;
-use crate::source::Candidate;
+use windlass_base::seams::watch;
+use windlass_kube::api::{Accept, ApiError, RefusedBy, Request, Resource};
+use windlass_kube::informer::{InformerKey, InformerPhase, Subscription, bell};
+use windlass_kube::object::{Fields, Page};
+use windlass_kube::selector::LabelSelector;
+use windlass_policy::manifest::PluginDocument;
+use windlass_policy::source::Candidate;
 
 /// How long the first list of namespaces is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -18,17 +18,17 @@ use super::Host;
 use super::dry_run::{DryRun, Returned};
 use super::refusal::RefusalReason;
 use super::version::Version;
-use crate::api::{ApiError, Resource};
-use crate::error::Chain;
-use crate::metrics::SmokeTestReport;
-use crate::object::Object;
-use crate::plugin::cluster::Primary;
-use crate::plugin::{Action, CallError, Cancel, Progress};
-use crate::recording::Function;
-use crate::view::{Hide, View};
 use compare::{Tried, compare, is_alike};
 use kinds::{Kind, kinds};
 use sample::sample;
+use windlass_base::error::Chain;
+use windlass_controller::metrics::SmokeTestReport;
+use windlass_controller::recording::Function;
+use windlass_kube::api::{ApiError, Resource};
+use windlass_kube::object::Object;
+use windlass_sandbox::cluster::Primary;
+use windlass_sandbox::{Action, CallError, Cancel, Progress};
+use windlass_view::{Hide, View};
 
 /// How long a test goes on, beyond an object of each kind.
 const BUDGET: Duration = Duration::from_secs(2);
@@ -232,8 +232,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::object::Key;
-    use crate::plugin::{Action, Failure};
+    use windlass_kube::object::Key;
+    use windlass_sandbox::{Action, Failure};
 
     #[test]
     fn what_traps_or_exceeds_a_limit_is_refused_and_what_reports_a_failure_is_not() {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use windlass_egress::Rules;
 
-use crate::api::ServiceAccount;
-use crate::grants::Grants;
-use crate::manifest::{Limits, Mode, ObjectAnnotations};
-use crate::plugin::{Description, PrimaryWatch};
+use windlass_kube::api::ServiceAccount;
+use windlass_policy::grants::Grants;
+use windlass_policy::manifest::{Limits, Mode, ObjectAnnotations};
+use windlass_sandbox::{Description, PrimaryWatch};
 
 /// What a controller is made for.
 #[derive(Clone, Copy)]
@@ -112,11 +112,11 @@ mod tests {
     use windlass_egress::Origin;
 
     use super::*;
-    use crate::grants::Grant;
-    use crate::manifest::ApiRate;
-    use crate::memory::Bounds;
-    use crate::object::Fields;
-    use crate::plugin::Finalizes;
+    use windlass_base::memory::Bounds;
+    use windlass_kube::object::Fields;
+    use windlass_policy::grants::Grant;
+    use windlass_policy::manifest::ApiRate;
+    use windlass_sandbox::Finalizes;
 
     fn serves(change: impl Fn(&mut Description, &mut Grants, &mut Limits, &mut Duration)) -> bool {
         let described = Description::asking("x.dev", "xes", &["get", "watch"]);
@@ -220,7 +220,7 @@ mod tests {
                 "",
                 &["configmaps"],
                 &["get"],
-                crate::grants::Namespaces::All,
+                windlass_policy::grants::Namespaces::All,
             )
         };
         let granted = serves(|_, grants, _, _| *grants = Grants::new(vec![grant()]).unwrap());

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 
 use super::plugin::news;
 use super::version::Version;
-use crate::controller::Share;
-use crate::seams::watch;
+use windlass_base::seams::watch;
+use windlass_controller::controller::Share;
 
 /// How long a version is on trial.
 pub(super) const TRIAL: Duration = Duration::from_secs(300);

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use super::Host;
 use super::refusal::{Refusal, RefusalReason};
 use super::takeover::{Wants, same_sight};
-use crate::api::{Discovery, Resource, ServiceAccount};
-use crate::controller::{CalledVersion, Tally};
-use crate::digest::Digest;
-use crate::grants::{Grant, Grants, entries};
-use crate::manifest::{self, DefinitionPolicy, Mode};
-use crate::metrics::{ReconciledKind, RunningVersion};
-use crate::needs::{CoverageQuery, PrimaryKind, Readiness, closed_origins};
-use crate::plugin::{Description, Finalizes, Plugin, PrimaryWatch, ServedPrimary};
-use crate::source::Candidate;
+use windlass_base::digest::Digest;
+use windlass_controller::controller::{CalledVersion, Tally};
+use windlass_controller::metrics::{ReconciledKind, RunningVersion};
+use windlass_controller::needs::{CoverageQuery, PrimaryKind, Readiness, closed_origins};
+use windlass_kube::api::{Discovery, Resource, ServiceAccount};
+use windlass_policy::grants::{Grant, Grants, entries};
+use windlass_policy::manifest::{self, DefinitionPolicy, Mode};
+use windlass_policy::source::Candidate;
+use windlass_sandbox::{Description, Finalizes, Plugin, PrimaryWatch, ServedPrimary};
 
 /// The kinds that a plugin reconciles which says this of itself.
 pub(super) fn reconciled(description: &Description) -> Vec<ReconciledKind> {

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use super::Host;
 use super::version::Version;
-use crate::api::Resource;
-use crate::grants::{Breadth, Scope};
-use crate::metrics::PluginStage;
-use crate::plugin::ServedPrimary;
-use crate::rights::{Right, Verdict};
-use crate::text::LogOnce;
+use windlass_base::text::LogOnce;
+use windlass_controller::metrics::PluginStage;
+use windlass_kube::api::Resource;
+use windlass_policy::grants::{Breadth, Scope};
+use windlass_policy::rights::{Right, Verdict};
+use windlass_sandbox::ServedPrimary;
 
 /// How often it is looked whether the account has its rights: what is known counts for longer than that, so this mostly
 /// asks nobody.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Impersonation;
-use crate::flags::{ObjectFormat, dns_label, dns_subdomain};
-use crate::registries::RegistryFlags;
+use windlass_kube::flags::{ObjectFormat, dns_label, dns_subdomain};
+use windlass_policy::registries::RegistryFlags;
 
 /// Print the roles that the grants of a config folder need.
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ use serde_json::json;
 use windlass_yaml::comment;
 
 use super::rules::{RoleScope, Rules};
-use crate::api::ServiceAccount;
+use windlass_kube::api::ServiceAccount;
 
 /// The group of everything here.
 const GROUP: &str = "rbac.authorization.k8s.io";

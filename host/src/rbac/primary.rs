@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::grants::{Grant, Grants, Namespaces, Scope, entries};
-use crate::plugin::{Description, PrimaryWatch};
+use windlass_policy::grants::{Grant, Grants, Namespaces, Scope, entries};
+use windlass_sandbox::{Description, PrimaryWatch};
 
 /// A primary kind, as far as grants say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) struct GrantedPrimary {
 }
 
 /// Finds a primary kind of a plugin; for `*` each that its grants name. Whether the plugin may be started with it is for
-/// [`crate::needs::problems`] to say.
+/// [`windlass_controller::needs::problems`] to say.
 ///
 /// # Errors
 /// What to change in the grants.

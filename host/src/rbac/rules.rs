@@ -29,9 +29,9 @@ pub use account::Impersonation;
 pub(super) use account::shared_out;
 
 use super::primary::GrantedPrimary;
-use crate::definitions::{Carried, GROUP, PLURAL};
-use crate::grants::{BIND, Grant, Grants, Namespaces, Scope, VERBS};
-use crate::manifest::DefinitionPolicy;
+use windlass_policy::definitions::{Carried, GROUP, PLURAL};
+use windlass_policy::grants::{BIND, Grant, Grants, Namespaces, Scope, VERBS};
+use windlass_policy::manifest::DefinitionPolicy;
 
 /// What is said where a grant selects namespaces.
 const SELECTS: &str = "RBAC has no label selectors: a grant with namespaceSelector is given in all namespaces here, and the host holds the plugin to those that are selected.";

@@ -8,11 +8,11 @@ use clap::Args;
 
 use super::shares::ShareFlags;
 use crate::admin::BindAddress;
-use crate::connect::ClusterFlags;
-use crate::flags::{duration, label_selector};
-use crate::lease::LeaderElectionFlags;
-use crate::registries::RegistryFlags;
-use crate::telemetry::TraceFlags;
+use windlass_kube::connect::ClusterFlags;
+use windlass_kube::flags::{duration, label_selector};
+use windlass_kube::lease::LeaderElectionFlags;
+use windlass_kube::telemetry::TraceFlags;
+use windlass_policy::registries::RegistryFlags;
 
 /// Run plugins against a cluster: those of a config folder, and those of Plugin objects.
 #[derive(Debug, Args)]

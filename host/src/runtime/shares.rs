@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::flowcontrol::Rate;
-use crate::plugin::Maxima;
+use windlass_base::flowcontrol::Rate;
+use windlass_sandbox::Maxima;
 
 /// Rates for all plugins of a host together. They share them by the weights of their documents.
 #[derive(Clone, Copy, Debug, Args)]

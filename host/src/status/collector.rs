@@ -10,11 +10,11 @@ use tokio::time::Instant;
 
 use super::document::{GrantStatus, KeyStatus, Passes, PluginDetails, PluginStatus, Status};
 use super::warnings::{WarningInput, warnings};
-use crate::controller::{Archive, ControllerHandle, ControllerHandles, Record};
-use crate::grants::Unused;
-use crate::metrics::{Interval, Metrics, PluginMetrics, PluginStage};
-use crate::seams::Clock;
-use crate::text::clean;
+use windlass_base::seams::Clock;
+use windlass_base::text::clean;
+use windlass_controller::controller::{Archive, ControllerHandle, ControllerHandles, Record};
+use windlass_controller::metrics::{Interval, Metrics, PluginMetrics, PluginStage};
+use windlass_policy::grants::Unused;
 
 /// The longest text that is shown.
 const TEXT: usize = 1 << 10;

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::group_of;
-use crate::metrics::ReconciledKind;
-use crate::text::clean_name;
+use windlass_base::text::clean_name;
+use windlass_controller::metrics::ReconciledKind;
+use windlass_kube::api::group_of;
 
 /// What a host does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

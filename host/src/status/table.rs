@@ -5,7 +5,7 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 
 use super::document::{KeyStatus, PluginDetails, PluginStatus, Status, Warning};
-use crate::text::{counted, format_duration, mebibytes};
+use windlass_base::text::{counted, format_duration, mebibytes};
 
 /// The columns.
 pub const COLUMNS: [&str; 14] = [

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::collector::percentile;
 use super::*;
-use crate::metrics::ReconciledKind;
+use windlass_controller::metrics::ReconciledKind;
 
 #[test]
 fn a_percentile_is_one_of_the_values() {

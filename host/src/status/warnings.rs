@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::document::Warning;
-use crate::controller::{FailureSummary, Record, Step};
-use crate::metrics::QueueDepth;
-use crate::text::counted;
-use crate::view::{WakeReason, Wrote};
+use windlass_base::text::counted;
+use windlass_controller::controller::{FailureSummary, Record, Step};
+use windlass_controller::metrics::QueueDepth;
+use windlass_view::{WakeReason, Wrote};
 
 /// A key that has failed so often in a row is worth a look.
 const MANY_FAILURES: u32 = 10;

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::live_object::LiveObject;
 use super::reason::judge;
-use crate::controller::{CacheState, ObjectState, Record};
-use crate::metrics::RunningVersion;
-use crate::object::ObjectRef;
-use crate::text::clean;
-use crate::view::{Difference, Saw, WriteOutcome, Wrote};
+use windlass_base::text::clean;
+use windlass_controller::controller::{CacheState, ObjectState, Record};
+use windlass_controller::metrics::RunningVersion;
+use windlass_kube::object::ObjectRef;
+use windlass_view::{Difference, Saw, WriteOutcome, Wrote};
 
 /// The longest text of a guest or a server that is shown.
 const TEXT: usize = 2 << 10;

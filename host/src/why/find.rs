@@ -8,16 +8,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 
 use super::answer::{Explanation, PluginAnswer};
 use super::live_object::LiveObject;
-use crate::api::{Accept, Api, Request, Resource, api_path, group_of, segment};
-use crate::controller::{
+use windlass_base::error::Chain;
+use windlass_base::seams::Seams;
+use windlass_base::text::clean;
+use windlass_controller::controller::{
     CacheState, Children, ControllerHandle, ControllerHandles, ObjectState, QueuePosition, Record,
 };
-use crate::error::Chain;
-use crate::lease::Lease;
-use crate::metrics::{Metrics, PluginMetrics, PluginStage, RunningVersion};
-use crate::object::{Key, ObjectRef, finalizer_of};
-use crate::seams::Seams;
-use crate::text::clean;
+use windlass_controller::metrics::{Metrics, PluginMetrics, PluginStage, RunningVersion};
+use windlass_kube::api::{Accept, Api, Request, Resource, api_path, group_of, segment};
+use windlass_kube::lease::Lease;
+use windlass_kube::object::{Key, ObjectRef, finalizer_of};
 
 /// How long the API server may take to answer a question of this.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -326,7 +326,7 @@ impl Question {
         let (word, group) = self.split();
         let word = word.to_ascii_lowercase();
         let kind = kind.to_ascii_lowercase();
-        let own = crate::api::group_of(api_version);
+        let own = windlass_kube::api::group_of(api_version);
         // Of the plural nothing is known but how it mostly begins. `*` stands for what the grants name.
         if kind == "*" {
             return true;

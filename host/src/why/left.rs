@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::controller::{Children, ObjectState};
-use crate::object::Metadata;
+use windlass_controller::controller::{Children, ObjectState};
+use windlass_kube::object::Metadata;
 
 /// What is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::object::{Metadata, Object};
+use windlass_kube::object::{Metadata, Object};
 
 /// What the API server says of the object now.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use super::left::Left;
 use super::live_object::LiveObject;
-use crate::controller::{CacheState, Hold, ObjectState, PassOutcome, QueuePosition, Step};
-use crate::metrics::PluginStage;
-use crate::object::Metadata;
-use crate::selector::LabelSelector;
-use crate::text::format_duration;
-use crate::view::WakeReason;
+use windlass_base::text::format_duration;
+use windlass_controller::controller::{
+    CacheState, Hold, ObjectState, PassOutcome, QueuePosition, Step,
+};
+use windlass_controller::metrics::PluginStage;
+use windlass_kube::object::Metadata;
+use windlass_kube::selector::LabelSelector;
+use windlass_view::WakeReason;
 
 /// Why an object is as it is with a plugin. The set is closed: each has a word, a sentence and a situation that leads
 /// to it (see the tests).

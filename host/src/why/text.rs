@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::answer::{Explanation, FieldAnswer, PassAnswer, PluginAnswer, ReadAnswer, WriteAnswer};
-use crate::object::ObjectRef;
-use crate::recording::command;
-use crate::text::{counted, format_duration, mebibytes, shell_word};
+use windlass_base::text::{counted, format_duration, mebibytes, shell_word};
+use windlass_controller::recording::command;
+use windlass_kube::object::ObjectRef;
 
 /// So many earlier passes are told, of those that wrote or failed.
 const EARLIER: usize = 5;

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use parking_lot::Mutex;
 use tempfile::TempDir;
-use windlass_host::digest::digest;
+use windlass_base::digest::digest;
 
 use crate::mirrored::Mirrored;
 use crate::server::Server;

@@ -14,7 +14,7 @@ use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind,
 use kube::api::{Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
-use windlass_host::digest::digest;
+use windlass_base::digest::digest;
 
 use crate::server::Server;
 use crate::{DEADLINE, account, documents, eventually, objects, workspace};

@@ -9,7 +9,7 @@ use kube::api::{
     Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams,
 };
 use serde_json::{Value, json};
-use windlass_host::digest::digest;
+use windlass_base::digest::digest;
 
 use crate::{Account, Cluster, DEADLINE, Host, Plugins, apply, documents, eventually, workspace};
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_harness::guest;
-use windlass_host::grants::Grant;
+use windlass_policy::grants::Grant;
 
 /// The same plugin in each language that has an SDK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
-use windlass_host::grants::block;
-use windlass_host::plugin::DescriptionDocument;
+use windlass_policy::grants::block;
+use windlass_sandbox::DescriptionDocument;
 use windlass_yaml::{Untyped, documents};
 
 /// A description that is read makes grants that are read as they are meant.

@@ -2,7 +2,7 @@
 
 use arbitrary::{Result, Unstructured};
 use serde_json::Value;
-use windlass_host::object::{Object, Page};
+use windlass_kube::object::{Object, Page};
 
 /// No text makes the scanner panic, and nothing of an object is lost but its `managedFields`.
 pub fn check(bytes: &[u8]) {

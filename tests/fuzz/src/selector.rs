@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use arbitrary::{Result, Unstructured};
 use windlass_apiserver::selector::LabelSelector as Served;
-use windlass_host::selector::LabelSelector;
+use windlass_kube::selector::LabelSelector;
 
 /// What the host takes, the API server takes, and both select the same objects.
 pub fn check(bytes: &[u8]) {

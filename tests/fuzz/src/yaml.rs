@@ -1,7 +1,7 @@
 //! Documents of YAML: files of objects and of plugins.
 
 use serde_json::{Value, json};
-use windlass_host::manifest::{Origin, parse};
+use windlass_policy::manifest::{Origin, parse};
 use windlass_yaml::{Untyped, comment, documents, scalar};
 
 /// No text makes the readers panic. A word is read as it was written, by us and by libyaml.

@@ -24,7 +24,9 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut all = sources_and_tests(folder);
     all.retain(|path| {
         let inner = path.strip_prefix(folder).unwrap_or(path).with_extension("");
-        inner.iter().all(|part| part != "tests")
+        inner
+            .iter()
+            .all(|part| part != "tests" && part != "testing")
     });
     all
 }
@@ -43,42 +45,44 @@ fn sources_and_tests(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The modules of the crate that a source file names, with the lines.
-fn imports(text: &str) -> Vec<(usize, &str)> {
+/// The modules of the crate that a source file names, with the lines. `depth` is the number of modules in the path of the
+/// file: `super::super::a` in a file of depth 2 names the module `a`.
+fn imports(text: &str, depth: usize) -> Vec<(usize, &str)> {
     let product = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let up = "super::".repeat(depth);
     let mut found = Vec::new();
-    for (at, _) in product.match_indices("crate::") {
-        let (before, path) = product.split_at(at);
-        if before
-            .lines()
-            .last()
-            .is_some_and(|line| line.trim_start().starts_with("//"))
-        {
-            continue;
+    for root in ["crate::", &up] {
+        for (at, _) in product.match_indices(root) {
+            let (before, path) = product.split_at(at);
+            let is_longer = before.ends_with("super::") || before.ends_with("crate::");
+            let after = path.strip_prefix(root).unwrap_or_default();
+            let line = before.lines().last().unwrap_or_default().trim_start();
+            if is_longer || after.starts_with("super::") || line.starts_with("//") {
+                continue;
+            }
+            let number = before.lines().count().max(1);
+            found.extend(first_names(after).into_iter().map(|name| (number, name)));
         }
-        let path = path.trim_start_matches("crate::");
-        // `use crate::{a, b};` has no braces within.
-        let names = match path.strip_prefix('{') {
-            Some(list) => list
-                .split('}')
-                .next()
-                .unwrap_or_default()
-                .split(',')
-                .collect(),
-            None => vec![path],
-        };
-        let line = before.lines().count().max(1);
-        let words = names
-            .iter()
-            .filter_map(|name| name.trim().split(|c| !is_word(c)).next());
-        found.extend(
-            words
-                .filter(|word| !word.is_empty())
-                .map(|word| (line, word)),
-        );
     }
     found
+}
+
+/// The first name of each path: `a` and `c` of `a::b`, or of `{a::b, c}`. Lists have no lists within.
+fn first_names(paths: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let names = match paths.strip_prefix('{') {
+        Some(list) => list
+            .split('}')
+            .next()
+            .unwrap_or_default()
+            .split(',')
+            .collect(),
+        None => vec![paths],
+    };
+    let words = names
+        .into_iter()
+        .filter_map(|name| name.trim_start().split(|c| !is_word(c)).next());
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// The imports of the crate with the sources in `folder` that do not run down, as `file:line: a imports b`, and the
@@ -101,7 +105,7 @@ pub fn wrong(folder: &Path) -> Vec<String> {
             continue;
         };
         let text = fs::read_to_string(&path).unwrap_or_default();
-        for (line, name) in imports(&text) {
+        for (line, name) in imports(&text, inner.iter().count()) {
             let is_below = layers.get(name).is_none_or(|other| own < other);
             if name != module && !is_below {
                 wrong.push(format!(
@@ -112,6 +116,31 @@ pub fn wrong(folder: &Path) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// The crates in the drawing of `readme`, each with its layer: 0 is the top.
+pub fn crates(readme: &str) -> BTreeMap<&str, usize> {
+    let drawing = readme.lines().skip_while(|line| *line != "```layers");
+    let drawing = drawing.skip(1).take_while(|line| *line != "```");
+    let names = drawing.enumerate().flat_map(|(layer, line)| {
+        let (names, _) = line.split_once("  ").unwrap_or((line, ""));
+        names.split(", ").map(move |name| (name, layer))
+    });
+    names.collect()
+}
+
+/// The dependencies in a Cargo.toml, without those of tests.
+pub fn dependencies(manifest: &str) -> Vec<&str> {
+    let section = manifest
+        .lines()
+        .skip_while(|line| *line != "[dependencies]");
+    let section = section.skip(1).take_while(|line| !line.starts_with('['));
+    // An optional one is there for tests.
+    let product = section.filter(|line| !line.contains("optional = true"));
+    product
+        .filter_map(|line| line.split([' ', '.', '=']).next())
+        .filter(|name| !name.is_empty() && !name.starts_with('#'))
+        .collect()
 }
 
 /// The lines of `text` with a `select!` that takes its branches in an order of chance: one without `biased`.
@@ -131,6 +160,38 @@ pub fn unbiased(text: &str) -> Vec<usize> {
 mod tests {
     use super::*;
 
+    /// The crates with a drawing.
+    const CRATES: [&str; 11] = [
+        "host/src",
+        "host/base/src",
+        "host/kube/src",
+        "host/policy/src",
+        "host/view/src",
+        "host/sandbox/src",
+        "host/controller/src",
+        "host/cli/src",
+        "host/apiserver/src",
+        "host/egress/src",
+        "host/registry/src",
+    ];
+
+    /// The libraries that only some crates use.
+    const HOMES: [(&str, &[&str]); 4] = [
+        ("kube", &["windlass-apiserver", "windlass-kube"]),
+        (
+            "hyper",
+            &[
+                "windlass-apiserver",
+                "windlass-egress",
+                "windlass-host",
+                "windlass-kube",
+                "windlass-registry",
+            ],
+        ),
+        ("wasmtime", &["windlass-code-cache", "windlass-sandbox"]),
+        ("axum", &["windlass-host"]),
+    ];
+
     fn folder(name: &str) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../..")
@@ -139,27 +200,60 @@ mod tests {
 
     #[test]
     fn modules_import_only_what_is_below_them() {
-        for crate_ in [
-            "host/src",
-            "host/cli/src",
-            "host/apiserver/src",
-            "host/egress/src",
-            "host/registry/src",
-        ] {
+        for crate_ in CRATES {
             assert!(!sources(&folder(crate_)).is_empty(), "{crate_}");
             assert_eq!(wrong(&folder(crate_)), Vec::<String>::new(), "{crate_}");
         }
     }
 
     #[test]
+    fn crates_depend_only_on_what_is_below_them() {
+        let readme = fs::read_to_string(folder("host/README.md")).unwrap();
+        let layers = crates(&readme);
+        let manifests = sources_of_manifests(&folder("host"));
+        let mut known: Vec<&str> = layers.keys().copied().collect();
+        known.retain(|name| !manifests.contains_key(*name));
+        assert_eq!(
+            known,
+            Vec::<&str>::new(),
+            "crates of the drawing that are not there"
+        );
+        for (name, manifest) in &manifests {
+            let own = layers
+                .get(&**name)
+                .unwrap_or_else(|| panic!("{name} is not in the drawing"));
+            for other in dependencies(manifest) {
+                let is_below = layers.get(other).is_none_or(|layer| own < layer);
+                assert!(is_below, "{name} depends on {other}");
+                for (library, homes) in HOMES {
+                    let is_at_home = other != library || homes.contains(&&**name);
+                    assert!(is_at_home, "{name} depends on {library}");
+                }
+            }
+        }
+    }
+
+    /// The text of each Cargo.toml in `host`, by the name of its crate.
+    fn sources_of_manifests(host: &Path) -> BTreeMap<String, String> {
+        let below = fs::read_dir(host)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let all = below.chain([host.to_owned()]);
+        let texts = all.filter_map(|folder| fs::read_to_string(folder.join("Cargo.toml")).ok());
+        texts
+            .map(|text| {
+                let line = text
+                    .lines()
+                    .find_map(|line| line.strip_prefix("name = "))
+                    .unwrap();
+                (line.trim_matches('"').to_owned(), text)
+            })
+            .collect()
+    }
+
+    #[test]
     fn select_takes_its_branches_in_their_order() {
-        for crate_ in [
-            "host/src",
-            "host/cli/src",
-            "host/apiserver/src",
-            "host/egress/src",
-            "host/registry/src",
-        ] {
+        for crate_ in CRATES {
             let paths = sources_and_tests(&folder(crate_));
             assert!(!paths.is_empty(), "{crate_}");
             for path in paths {
@@ -178,6 +272,8 @@ mod tests {
         let layers = layers(lib);
         assert_eq!(Vec::from_iter(layers), [("a", 0), ("b", 0), ("c", 1)]);
         let text = "use crate::{\n    a,\n    c,\n};\n// crate::d\nfn f() -> crate::b::B {}\n#[cfg(test)]\nmod tests { use crate::e; }";
-        assert_eq!(imports(text), [(1, "a"), (1, "c"), (6, "b")]);
+        assert_eq!(imports(text, 1), [(1, "a"), (1, "c"), (6, "b")]);
+        let text = "use super::a;\nuse super::super::{b, c::D};\nuse super::super::super::e;";
+        assert_eq!(imports(text, 2), [(2, "b"), (2, "c")]);
     }
 }

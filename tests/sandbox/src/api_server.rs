@@ -23,7 +23,7 @@ use windlass_apiserver::request::User;
 use windlass_apiserver::seams;
 use windlass_apiserver::server::{Options, Server};
 use windlass_apiserver::store::NamespacedName;
-use windlass_host::seams::Clock;
+use windlass_base::seams::Clock;
 
 use crate::writes::Write;
 

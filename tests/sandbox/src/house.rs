@@ -5,21 +5,21 @@ use std::sync::Arc;
 use anyhow::Context;
 use serde_json::Value;
 use tokio::runtime::{Handle, Runtime};
+use windlass_base::flowcontrol::Throttled;
+use windlass_base::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
 use windlass_code_cache::CodeCache;
-use windlass_host::api::{Api, Discovery};
-use windlass_host::events::Recorder;
-use windlass_host::finalizers::{FinalizerPatch, settle_finalizer};
-use windlass_host::flowcontrol::Throttled;
-use windlass_host::grants::Grants;
-use windlass_host::manifest::Limits;
-use windlass_host::object::{Key, Object, finalizer_of};
-use windlass_host::plugin::cluster::{AccessMeans, Call, ClusterAccess, Primary, WriteMode};
-use windlass_host::plugin::{
+use windlass_kube::api::{Api, Discovery};
+use windlass_kube::events::Recorder;
+use windlass_kube::finalizers::{FinalizerPatch, settle_finalizer};
+use windlass_kube::object::{Key, Object, finalizer_of};
+use windlass_policy::grants::Grants;
+use windlass_policy::manifest::Limits;
+use windlass_policy::rights::PluginApi;
+use windlass_sandbox::cluster::{AccessMeans, Call, ClusterAccess, Primary, WriteMode};
+use windlass_sandbox::{
     Action, Called, Cancel, Compiler, LoadError, Plugin, Progress, Request, Sandboxes,
 };
-use windlass_host::rights::PluginApi;
-use windlass_host::seams::{Clock, Rng, Seams, Spawn, Task, guest_threads};
-use windlass_host::view::View;
+use windlass_view::View;
 
 use crate::api_server::ApiServer;
 use windlass_harness::guests;

@@ -48,7 +48,7 @@ struct Keep;
 
 impl<S: Subscriber> Layer<S> for Keep {
     fn enabled(&self, metadata: &tracing::Metadata<'_>, _: Context<'_, S>) -> bool {
-        metadata.target() == "plugin" || metadata.target().starts_with("windlass_host::")
+        metadata.target() == "plugin" || metadata.target().starts_with("windlass_")
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {

@@ -186,7 +186,7 @@ fn numbered(world: &World, number: u64) -> Which {
 
 /// What every host's folder holds from now on.
 impl World {
-    fn send(&self, plugins: Vec<windlass_host::source::Candidate>) {
+    fn send(&self, plugins: Vec<windlass_policy::source::Candidate>) {
         let held = folder(plugins);
         for alive in self.hosts().iter().flatten() {
             // One that has just died needs none.

@@ -7,12 +7,12 @@ use std::sync::{Arc, LazyLock};
 use anyhow::Context;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
+use windlass_base::seams::{Clock, Rng, Seams, Spawn};
 use windlass_code_cache::CodeCache;
 use windlass_harness::{guests, workspace};
-use windlass_host::manifest::{self, Origin};
-use windlass_host::plugin::{Compiler, Description, Plugin, Sandboxes};
-use windlass_host::seams::{Clock, Rng, Seams, Spawn};
-use windlass_host::source::{Candidate, Wanted};
+use windlass_policy::manifest::{self, Origin};
+use windlass_policy::source::{Candidate, Wanted};
+use windlass_sandbox::{Compiler, Description, Plugin, Sandboxes};
 
 use crate::which::Which;
 

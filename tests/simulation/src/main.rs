@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::ensure;
 use clap::Parser;
-use windlass_host::bugs::Bug;
+use windlass_base::bugs::Bug;
 use windlass_simulation::days;
 use windlass_simulation::fault::Fault;
 use windlass_simulation::run::Case;

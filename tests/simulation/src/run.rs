@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use tokio::runtime::Builder;
 use tokio::time::Instant;
 use windlass_apiserver::history::Record;
-use windlass_host::bugs::{self, Bug};
+use windlass_base::bugs::{self, Bug};
 
 use crate::deeds;
 use crate::fault::Fault;

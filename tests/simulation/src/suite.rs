@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use anyhow::bail;
 use parking_lot::Mutex;
-use windlass_host::bugs::Bug;
+use windlass_base::bugs::Bug;
 
 use crate::fault::Fault;
 use crate::oracle::{self, Failure, Reference};

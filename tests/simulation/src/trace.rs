@@ -61,7 +61,7 @@ pub enum Answer {
 pub struct Log {
     /// How bad it is.
     pub level: Level,
-    /// Who wrote it: `windlass_host::lease`.
+    /// Who wrote it: `windlass_kube::lease`.
     pub target: &'static str,
     /// Its sentence.
     pub message: String,

@@ -21,7 +21,7 @@ use tower_service::Service;
 use windlass_apiserver::body::Body;
 use windlass_apiserver::request::User;
 use windlass_apiserver::request::route::Verb;
-use windlass_host::seams::Process;
+use windlass_base::seams::Process;
 
 use crate::deeds;
 use crate::fault::{Fault, What};

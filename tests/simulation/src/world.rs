@@ -19,11 +19,11 @@ use windlass_apiserver::request::route::Route;
 use windlass_apiserver::request::{Request, User};
 use windlass_apiserver::seams as server;
 use windlass_apiserver::server::{Options, Server};
-use windlass_host::controller::{Archive, Record};
+use windlass_base::seams::{Clock, Process};
+use windlass_controller::controller::{Archive, Record};
 use windlass_host::hosting::LastGood;
-use windlass_host::lease::Times;
-use windlass_host::seams::{Clock, Process};
-use windlass_host::source::Candidate;
+use windlass_kube::lease::Times;
+use windlass_policy::source::Candidate;
 
 use crate::kit::Kit;
 use crate::network::Network;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use windlass_apiserver::options::{Controllers, Node};
 
-use windlass_host::flags::duration;
+use windlass_kube::flags::duration;
 
 /// Serve an in-memory Kubernetes API on this machine.
 #[derive(Debug, Args)]

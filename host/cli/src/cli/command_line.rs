@@ -4,7 +4,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use windlass_host::cli::{HostCommand, explained};
-use windlass_host::telemetry::{Endpoint, LogFlags, LogSettings};
+use windlass_kube::telemetry::{Endpoint, LogFlags, LogSettings};
 
 use super::examples;
 use crate::apiserver::ApiServerFlags;
@@ -54,7 +54,7 @@ impl Windlass {
 pub(super) fn log_settings(log: &LogFlags, command: &Command) -> Result<LogSettings, &'static str> {
     let usual = match command {
         // What a plugin does is told, and not logged as well.
-        Command::Dev(_) => "error,windlass_host::hosting=off,windlass_host::controller=off",
+        Command::Dev(_) => "error,windlass_host::hosting=off,windlass_controller::controller=off",
         Command::Test(_) | Command::Fake(_) => "warn,plugin=info",
         Command::Cluster(_) => "warn",
         _ => "info",
@@ -129,7 +129,7 @@ pub struct CompletionFlags {
 
 #[cfg(test)]
 mod tests {
-    use windlass_host::telemetry::LogFormat;
+    use windlass_kube::telemetry::LogFormat;
 
     use super::*;
 

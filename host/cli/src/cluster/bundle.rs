@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use windlass_host::manifest::{Origin, parse};
-use windlass_host::source::Candidate;
+use windlass_policy::manifest::{Origin, parse};
+use windlass_policy::source::Candidate;
 
 /// The documents and the components, by their file names.
 #[cfg(feature = "bundle")]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 use windlass_apiserver::options::Controllers;
-use windlass_host::source::{Candidate, Wanted};
+use windlass_policy::source::{Candidate, Wanted};
 
 /// A plugin, and the controller of the API server that does the same.
 const SAME: [(&str, &str); 7] = [
@@ -100,7 +100,7 @@ fn plain(name: &'static str) -> &'static str {
 mod tests {
     use std::path::PathBuf;
 
-    use windlass_host::manifest::{Origin, parse};
+    use windlass_policy::manifest::{Origin, parse};
 
     use super::*;
 

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::news::News;
 use crate::project::objects::Wanted;
 use crate::project::owners::{Owner, references, set_uids};
-use windlass_host::api::{Api, ApiError, Discovery, Request, Resource, group_of};
-use windlass_host::error::Chain;
-use windlass_host::object::ObjectRef;
-use windlass_host::seams::Clock;
-use windlass_host::text::clean;
+use windlass_base::error::Chain;
+use windlass_base::seams::Clock;
+use windlass_base::text::clean;
+use windlass_kube::api::{Api, ApiError, Discovery, Request, Resource, group_of};
+use windlass_kube::object::ObjectRef;
 
 /// The longest text of a server that is shown.
 const TEXT: usize = 2 << 10;

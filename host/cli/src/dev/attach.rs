@@ -9,10 +9,10 @@ use anyhow::{Context, bail, ensure};
 
 use super::flags::DevFlags;
 use super::target::Target;
-use windlass_host::api::Api;
-use windlass_host::grants::Grants;
-use windlass_host::lease::Lease;
-use windlass_host::manifest::{Mode, PluginDocument};
+use windlass_kube::api::Api;
+use windlass_kube::lease::Lease;
+use windlass_policy::grants::Grants;
+use windlass_policy::manifest::{Mode, PluginDocument};
 
 /// What `--attach` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Attachment {
 
 #[cfg(test)]
 mod tests {
-    use windlass_host::manifest::{Origin, parse};
+    use windlass_policy::manifest::{Origin, parse};
 
     use super::*;
 

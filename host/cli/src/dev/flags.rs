@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 
 use windlass_host::admin::BindAddress;
-use windlass_host::flags::{ObjectFormat, OutputFormat, duration};
-use windlass_host::telemetry::TraceFlags;
+use windlass_kube::flags::{ObjectFormat, OutputFormat, duration};
+use windlass_kube::telemetry::TraceFlags;
 
 /// Run projects or components on an embedded API server.
 #[derive(Debug, Args)]

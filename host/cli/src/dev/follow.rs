@@ -23,12 +23,12 @@ use super::plugins::watch;
 use super::target::{Target, Version};
 use super::tell::Teller;
 use crate::project::{Failed, Maker};
-use windlass_host::digest::Digest;
-use windlass_host::error::Chain;
+use windlass_base::digest::Digest;
+use windlass_base::error::Chain;
+use windlass_base::seams::Task;
+use windlass_base::text::LogOnce;
 use windlass_host::hosting::Host;
-use windlass_host::seams::Task;
-use windlass_host::source::{Candidate, Wanted};
-use windlass_host::text::LogOnce;
+use windlass_policy::source::{Candidate, Wanted};
 
 /// So many builds that change nothing, within so long, are a build that changes its own sources.
 const IDLE_BUILDS: usize = 3;
@@ -317,7 +317,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_build_that_changes_its_own_sources_comes_to_rest() {
-        let clock = windlass_host::seams::Clock::system();
+        let clock = windlass_base::seams::Clock::system();
         let began = clock.now();
         let mut idle = Idle::default();
         let mut built =

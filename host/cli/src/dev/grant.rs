@@ -1,9 +1,9 @@
 //! What a plugin is granted while it is developed: what it asks for.
 
-use windlass_host::api::Resource;
-use windlass_host::grants::{Grant, Grants, Namespaces};
-use windlass_host::plugin::{Description, Need};
-use windlass_host::text::clean;
+use windlass_base::text::clean;
+use windlass_kube::api::Resource;
+use windlass_policy::grants::{Grant, Grants, Namespaces};
+use windlass_sandbox::{Description, Need};
 
 /// The longest text of a component that is shown.
 const TEXT: usize = 2 << 10;
@@ -107,7 +107,7 @@ pub(super) fn need_lines(description: &Description) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use windlass_host::plugin::PrimaryWatch;
+    use windlass_sandbox::PrimaryWatch;
 
     use super::*;
 
@@ -185,7 +185,7 @@ mod tests {
         assert!(alone.cover_need("patch", "x.dev", "exes/status", &[]));
         assert_eq!(
             all.watch_scope("x.dev", "exes", None),
-            windlass_host::grants::Scope::All
+            windlass_policy::grants::Scope::All
         );
     }
 

@@ -13,9 +13,9 @@ use std::time::Duration;
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use windlass_host::digest::{Digest, digest};
-use windlass_host::seams::{Clock, Notices};
-use windlass_host::source::{NOT_A_FILE, is_file};
+use windlass_base::digest::{Digest, digest};
+use windlass_base::seams::{Clock, Notices};
+use windlass_policy::source::{NOT_A_FILE, is_file};
 
 /// How long notices are gathered: an editor makes several of one save.
 const GATHER: Duration = Duration::from_millis(50);
@@ -266,7 +266,8 @@ mod tests {
         let held = inputs.look().unwrap();
         assert_eq!(names(&held.documents, home.path()), ["objects.yaml"]);
         assert!(held.sources.is_empty());
-        let error = windlass_host::source::text_of(&home.path().join("objects.yaml")).unwrap_err();
+        let error =
+            windlass_policy::source::text_of(&home.path().join("objects.yaml")).unwrap_err();
         assert_eq!(error.to_string(), "it is not a file");
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use windlass_host::source::{Candidate, Wanted};
+use windlass_policy::source::{Candidate, Wanted};
 
 /// What each target asks the host for, by its number. Clones are the same.
 #[derive(Clone, Default)]

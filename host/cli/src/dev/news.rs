@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use windlass_host::needs::lacks;
-use windlass_host::object::ObjectRef;
-use windlass_host::screen::Tone;
-use windlass_host::text::{counted, format_duration, shell_word};
+use windlass_base::screen::Tone;
+use windlass_base::text::{counted, format_duration, shell_word};
+use windlass_controller::needs::lacks;
 use windlass_host::why::PassAnswer;
+use windlass_kube::object::ObjectRef;
 use wrote::{has_effect, lines};
 
 /// Something that happened.
@@ -357,7 +357,7 @@ fn pass_said(object: &ObjectRef, next_ms: Option<u64>, pass: &PassAnswer) -> Sai
     }
     text.push_str(&format!("\n{}", attempt(next_ms, pass)));
     if let Some(recording) = &pass.recording {
-        let command = windlass_host::recording::command(Path::new(recording));
+        let command = windlass_controller::recording::command(Path::new(recording));
         text.push_str(&format!("\nreplay: {command}"));
     }
     (Tone::Bad, "Failed", text)

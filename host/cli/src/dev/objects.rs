@@ -10,9 +10,9 @@ use super::news::News;
 use super::tell::Teller;
 use crate::project::DOCUMENT;
 use crate::project::objects::{Wanted, in_order, objects};
-use windlass_host::digest::Digest;
-use windlass_host::object::ObjectRef;
-use windlass_host::source::text_of;
+use windlass_base::digest::Digest;
+use windlass_kube::object::ObjectRef;
+use windlass_policy::source::text_of;
 
 /// Files by their content.
 type FileDigests = BTreeMap<PathBuf, Digest>;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use super::news::News;
 use super::tell::Teller;
-use windlass_host::controller::Record;
+use windlass_base::text::clean;
+use windlass_controller::controller::Record;
+use windlass_controller::metrics::{PluginMetrics, PluginStage};
 use windlass_host::hosting::Host;
-use windlass_host::metrics::{PluginMetrics, PluginStage};
-use windlass_host::object::ObjectRef;
-use windlass_host::text::clean;
 use windlass_host::why::PassAnswer;
+use windlass_kube::object::ObjectRef;
 
 /// So many passes wait to be told.
 const WAITING: usize = 4096;

@@ -22,24 +22,22 @@ use super::news::News;
 use super::target::{Target, Version};
 use crate::project::Maker;
 use crate::project::objects::{Wanted, in_order, objects};
+use windlass_base::error::Chain;
+use windlass_base::screen::{Tone, print_document, print_json, print_status};
+use windlass_base::seams::{Rng, Seams};
+use windlass_base::text::{clean, counted};
+use windlass_controller::recording::Function;
 use windlass_egress::ApiServerAddresses;
-use windlass_host::api::{Api, Request, Resource};
-use windlass_host::error::Chain;
-use windlass_host::flags::ObjectFormat;
 use windlass_host::hosting::{DryRun, Host, Quarantine, Returned, UnservedPrimary};
-use windlass_host::lease::Times;
-use windlass_host::manifest::PluginDocument;
-use windlass_host::object::{Object, ObjectRef, Page};
-use windlass_host::plugin::cluster::CapturedWrite;
-use windlass_host::plugin::{
-    Action, HttpMeans, Plugin, Progress, ServedPrimary, code_cache, sandboxes,
-};
-use windlass_host::recording::Function;
 use windlass_host::runtime::{HostDependencies, identity, wire};
-use windlass_host::screen::{Tone, print_document, print_json, print_status};
-use windlass_host::seams::{Rng, Seams};
-use windlass_host::text::{clean, counted};
-use windlass_host::view::{View, WatchSpec};
+use windlass_kube::api::{Api, Request, Resource};
+use windlass_kube::flags::ObjectFormat;
+use windlass_kube::lease::Times;
+use windlass_kube::object::{Object, ObjectRef, Page};
+use windlass_policy::manifest::PluginDocument;
+use windlass_sandbox::cluster::CapturedWrite;
+use windlass_sandbox::{Action, HttpMeans, Plugin, Progress, ServedPrimary, code_cache, sandboxes};
+use windlass_view::{View, WatchSpec};
 use windlass_yaml::comment;
 
 /// The longest text of a guest that is shown.
@@ -152,7 +150,7 @@ fn host_dependencies(
     // It is in memory: it has no addresses.
     let servers = ApiServerAddresses::default();
     Ok(HostDependencies {
-        api: Api::new(kube::Client::new(server.clone(), HOME), repeatable),
+        api: Api::in_process(server.clone(), repeatable),
         namespace: HOME.to_owned(),
         protected_namespace: None,
         cache: code_cache(flags.code_cache.clone())?,

@@ -16,11 +16,11 @@ use super::settled::{busiest, settled};
 use super::target::Target;
 use super::tell::Teller;
 use super::verdict::verdict;
+use windlass_base::screen::Tone;
+use windlass_base::seams::{ChildExit, Seams, Task};
 use windlass_host::runtime::Wired;
-use windlass_host::screen::Tone;
-use windlass_host::seams::{ChildExit, Seams, Task};
-use windlass_host::source::Wanted;
 use windlass_host::why::{Question, text};
+use windlass_policy::source::Wanted;
 
 /// A session: a host that runs, and what is needed to follow targets.
 pub(super) struct Session {

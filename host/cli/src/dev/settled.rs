@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::names::Names;
-use windlass_host::controller::{Hold, PrimaryKey, Record};
+use windlass_base::text::counted;
+use windlass_controller::controller::{Hold, PrimaryKey, Record};
+use windlass_controller::metrics::{PluginStage, QueueDepth};
 use windlass_host::hosting::Host;
-use windlass_host::metrics::{PluginStage, QueueDepth};
-use windlass_host::text::counted;
 
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(10);

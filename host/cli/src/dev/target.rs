@@ -14,18 +14,18 @@ use super::news::News;
 use crate::project::component::own_name;
 use crate::project::objects::{Wanted, carried};
 use crate::project::{Failed, Made, Maker, Project, grants_command};
+use windlass_base::digest::digest;
+use windlass_base::error::Chain;
 use windlass_egress::Rules;
-use windlass_host::api::Resource;
-use windlass_host::digest::digest;
-use windlass_host::error::Chain;
-use windlass_host::grants::{Grant, Grants, entries};
 use windlass_host::hosting::Host;
-use windlass_host::manifest::{
+use windlass_kube::api::Resource;
+use windlass_policy::grants::{Grant, Grants, entries};
+use windlass_policy::manifest::{
     ComponentSource, DefinitionPolicy, DeletionPolicy, Limits, Mode, ObjectAnnotations, Origin,
     PluginDocument, line_of_grant,
 };
-use windlass_host::plugin::Description;
-use windlass_host::source::{Candidate, read_file};
+use windlass_policy::source::{Candidate, read_file};
+use windlass_sandbox::Description;
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -281,7 +281,7 @@ fn alone(file: &Path) -> PluginDocument {
         service_account: None,
         http: Rules::default(),
         limits: Limits::default(),
-        resync: windlass_host::manifest::RESYNC,
+        resync: windlass_policy::manifest::RESYNC,
         crds: DefinitionPolicy::Ignore,
         deletion: DeletionPolicy::default(),
         rollback_to: None,

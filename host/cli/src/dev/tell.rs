@@ -10,13 +10,13 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::news::News;
-use windlass_host::connect::ClusterFlags;
-use windlass_host::flags::OutputFormat;
-use windlass_host::object::ObjectRef;
-use windlass_host::screen::{Tone, print_json, print_status_at};
-use windlass_host::seams::{Clock, time_of_day, watch};
-use windlass_host::text::shell_word;
+use windlass_base::screen::{Tone, print_json, print_status_at};
+use windlass_base::seams::{Clock, time_of_day, watch};
+use windlass_base::text::shell_word;
 use windlass_host::why::PassAnswer;
+use windlass_kube::connect::ClusterFlags;
+use windlass_kube::flags::OutputFormat;
+use windlass_kube::object::ObjectRef;
 
 /// The one that says it. Clones are the same.
 #[derive(Clone)]

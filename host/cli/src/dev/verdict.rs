@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::bail;
 
 use super::settled::Rest;
-use windlass_host::text::counted;
+use windlass_base::text::counted;
 
 /// What `--once` ends with.
 pub(super) fn verdict(

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use windlass_host::registries::RegistryFlags;
-use windlass_host::seams::Seams;
+use windlass_base::seams::Seams;
+use windlass_policy::registries::RegistryFlags;
 use windlass_registry::{Client, Reference};
 
 use super::component::read;

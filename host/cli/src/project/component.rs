@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 
-use windlass_host::plugin::Description;
-use windlass_host::source::read_file;
-use windlass_host::text::is_dns_label;
+use windlass_base::text::is_dns_label;
+use windlass_policy::source::read_file;
+use windlass_sandbox::Description;
 
 /// Reads a component.
 ///

@@ -7,9 +7,9 @@ use anyhow::Context;
 use serde_json::Value;
 
 use crate::project::objects::objects;
-use windlass_host::api::is_cluster_scoped;
-use windlass_host::needs::PrimaryKind;
-use windlass_host::source::text_of;
+use windlass_controller::needs::PrimaryKind;
+use windlass_kube::api::is_cluster_scoped;
+use windlass_policy::source::text_of;
 
 /// A kind of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::flags::DoctorFlags;
 use super::toolchain::{Tool, all_tools, needed};
 use super::{DOCUMENT, Project};
-use windlass_host::flags::OutputFormat;
-use windlass_host::plugin::{code_cache, sandboxes};
-use windlass_host::screen::{print, print_json};
-use windlass_host::seams::{Seams, Spawn};
+use windlass_base::screen::{print, print_json};
+use windlass_base::seams::{Seams, Spawn};
+use windlass_kube::flags::OutputFormat;
+use windlass_sandbox::{code_cache, sandboxes};
 
 /// What was found.
 #[derive(Serialize)]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{group_name, kind_name, plugin_name};
-use windlass_host::flags::OutputFormat;
-use windlass_host::registries::RegistryFlags;
+use windlass_kube::flags::OutputFormat;
+use windlass_policy::registries::RegistryFlags;
 
 /// Create a project for a new plugin.
 #[derive(Debug, Args)]

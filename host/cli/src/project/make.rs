@@ -15,15 +15,15 @@ use super::missing::{missing, plural, readiness};
 use super::sdk::Sdk;
 use super::toolchain::{check, wants_packages};
 use super::{DOCUMENT, Project};
-use windlass_host::digest::{Digest, digest};
-use windlass_host::error::Chain;
-use windlass_host::manifest::line_of_grant;
-use windlass_host::plugin::{Describe, Description, Plugin};
+use windlass_base::digest::{Digest, digest};
+use windlass_base::error::Chain;
+use windlass_base::screen::{Tone, print_status};
+use windlass_base::seams::{ChildExit, Rng, Seams};
+use windlass_base::text::format_duration;
 use windlass_host::rbac::is_watched;
-use windlass_host::screen::{Tone, print_status};
-use windlass_host::seams::{ChildExit, Rng, Seams};
-use windlass_host::source::{is_packed_name, packed, read_file};
-use windlass_host::text::format_duration;
+use windlass_policy::manifest::line_of_grant;
+use windlass_policy::source::{is_packed_name, packed, read_file};
+use windlass_sandbox::{Describe, Description, Plugin};
 
 /// What installs the packages of a project in JavaScript.
 const PACKAGES: &str = "npm install --no-audit --no-fund --no-progress";

@@ -13,13 +13,13 @@ use super::component::own_name;
 use super::definitions::Definitions;
 use super::flags::ManifestFlags;
 use super::missing::readiness;
-use windlass_host::digest::digest;
-use windlass_host::error::Chain;
-use windlass_host::grants::{Grant, Grants, Namespaces, acknowledge_field, block_to_review};
-use windlass_host::manifest::Limits;
-use windlass_host::plugin::{Describe, Description, PrimaryWatch};
-use windlass_host::screen::{Tone, print_document, print_status};
-use windlass_host::seams::Seams;
+use windlass_base::digest::digest;
+use windlass_base::error::Chain;
+use windlass_base::screen::{Tone, print_document, print_status};
+use windlass_base::seams::Seams;
+use windlass_policy::grants::{Grant, Grants, Namespaces, acknowledge_field, block_to_review};
+use windlass_policy::manifest::Limits;
+use windlass_sandbox::{Describe, Description, PrimaryWatch};
 use windlass_yaml::{quoted, scalar};
 
 /// Where the entries of `grants:` begin.
@@ -155,7 +155,7 @@ fn of_every_kind(description: &Description, every: &PrimaryWatch) -> Grant {
 mod tests {
     use std::path::Path;
 
-    use windlass_host::manifest::Origin;
+    use windlass_policy::manifest::Origin;
 
     use super::*;
 
@@ -177,7 +177,7 @@ mod tests {
             text,
             to_acknowledge,
         } = document(&description);
-        let read = windlass_host::manifest::parse(&Origin::File("x.yaml".into()), &text).unwrap();
+        let read = windlass_policy::manifest::parse(&Origin::File("x.yaml".into()), &text).unwrap();
         assert_eq!(description.missing(&read[0].grants), [""; 0], "{text}");
         assert_eq!(read[0].source.file(), Some(Path::new("x.wasm")));
         assert_eq!(to_acknowledge, [""; 0]);
@@ -189,7 +189,7 @@ mod tests {
             to_acknowledge,
         } = document(&description);
         let parse =
-            |text: &str| windlass_host::manifest::parse(&Origin::File("x.yaml".into()), text);
+            |text: &str| windlass_policy::manifest::parse(&Origin::File("x.yaml".into()), text);
         let refused = parse(&text).unwrap_err().to_string();
         assert!(refused.contains("acknowledge: [secrets/get]"), "{refused}");
         let [advice] = to_acknowledge.as_slice() else {
@@ -215,7 +215,7 @@ mod tests {
         let origin = windlass_egress::Origin::parse("https://api.example.com").unwrap();
         description.origins.push(origin);
         let text = document(&description).text;
-        let read = windlass_host::manifest::parse(&Origin::File("x.yaml".into()), &text).unwrap();
+        let read = windlass_policy::manifest::parse(&Origin::File("x.yaml".into()), &text).unwrap();
         let document = &read[0];
         assert_eq!(description.missing(&document.grants), [""; 0], "{text}");
         assert!(document.grants.cover_need("delete", "", "configmaps", &[]));

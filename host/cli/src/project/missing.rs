@@ -11,15 +11,15 @@ use super::definitions::Definitions;
 use super::flags::GrantsFlags;
 use super::make::described;
 use edit::{INDENT, with_grants};
-use windlass_host::grants::{Grant, Grants, block};
-use windlass_host::manifest;
-use windlass_host::needs::{CoverageQuery, Readiness};
-use windlass_host::plugin::{Description, PrimaryWatch};
+use windlass_base::screen::{Tone, print_document, print_status};
+use windlass_base::seams::Seams;
+use windlass_base::text::shell_word;
+use windlass_controller::needs::{CoverageQuery, Readiness};
 use windlass_host::rbac::primary_plural;
-use windlass_host::screen::{Tone, print_document, print_status};
-use windlass_host::seams::Seams;
-use windlass_host::source::change_text;
-use windlass_host::text::shell_word;
+use windlass_policy::grants::{Grant, Grants, block};
+use windlass_policy::manifest;
+use windlass_policy::source::change_text;
+use windlass_sandbox::{Description, PrimaryWatch};
 
 /// Prints or adds what is missing.
 ///

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use windlass_yaml as yaml;
 
 use super::owners::{depths, title};
-use windlass_host::api::group_of;
-use windlass_host::manifest::explain;
-use windlass_host::object::ObjectRef;
+use windlass_kube::api::group_of;
+use windlass_kube::object::ObjectRef;
+use windlass_policy::manifest::explain;
 
 /// What only the server writes into metadata: it refuses some of that, and none of it is the author's.
 const OF_THE_SERVER: [&str; 8] = [

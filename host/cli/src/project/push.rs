@@ -14,13 +14,13 @@ use super::artifact::reference;
 use super::component::read;
 use super::flags::PushFlags;
 use super::make::described;
-use windlass_host::error::Chain;
-use windlass_host::flags::OutputFormat;
-use windlass_host::manifest::Limits;
-use windlass_host::plugin::{Describe, Description, interfaces};
-use windlass_host::screen::{Tone, print, print_json, print_status};
-use windlass_host::seams::{Seams, environment};
+use windlass_base::error::Chain;
+use windlass_base::screen::{Tone, print, print_json, print_status};
+use windlass_base::seams::{Seams, environment};
+use windlass_kube::flags::OutputFormat;
+use windlass_policy::manifest::Limits;
 use windlass_registry::{Artifact, Client};
+use windlass_sandbox::{Describe, Description, interfaces};
 
 /// Longer annotations are left out: a manifest has at most 4 MiB.
 const LONGEST: usize = 64 << 10;

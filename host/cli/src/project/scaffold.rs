@@ -22,9 +22,9 @@ use self::words::{Kind, Words};
 use super::flags::{Language, NewFlags};
 use super::sdk::{Sdk, all};
 use super::workspace::Workspace;
-use windlass_host::screen::{Tone, go_on, print_status};
-use windlass_host::seams::{Rng, Seams};
-use windlass_host::text::counted;
+use windlass_base::screen::{Tone, go_on, print_status};
+use windlass_base::seams::{Rng, Seams};
+use windlass_base::text::counted;
 
 #[derive(RustEmbed)]
 #[folder = "../../guest-sdk/template/any"]

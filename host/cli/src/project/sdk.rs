@@ -9,7 +9,7 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 use sha2::{Digest, Sha256};
 
 use super::workspace::Members;
-use windlass_host::seams::Rng;
+use windlass_base::seams::Rng;
 
 /// Where a project keeps what is put there.
 pub(super) const PRIVATE: &str = ".windlass";

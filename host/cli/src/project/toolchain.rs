@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use windlass_host::seams::{ChildExit, Spawn};
+use windlass_base::seams::{ChildExit, Spawn};
 
 /// Something that a build needs.
 pub(super) struct Tool {

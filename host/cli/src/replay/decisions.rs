@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use windlass_host::plugin::transcript::ImportCall;
-use windlass_host::recording::{CallOutcome, Recording};
-use windlass_host::text::{counted, difference as lines};
+use windlass_base::text::{counted, difference as lines};
+use windlass_controller::recording::{CallOutcome, Recording};
+use windlass_sandbox::transcript::ImportCall;
 
 /// The decisions of a pass, in order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -108,7 +108,7 @@ pub(super) fn difference(recorded: &Decisions, replayed: &Decisions) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
-    use windlass_host::plugin::transcript::Reply;
+    use windlass_sandbox::transcript::Reply;
 
     #[test]
     fn a_pass_that_reads_more_than_was_recorded_is_told_apart() {

@@ -9,8 +9,8 @@ use ratatui::text::Line;
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
 
 use super::state::{Screen, View};
+use windlass_base::text::{counted, format_duration};
 use windlass_host::status::{COLUMNS, PluginStatus, cells};
-use windlass_host::text::{counted, format_duration};
 
 /// So many lines of warnings are shown at most.
 const WARNINGS: u16 = 8;

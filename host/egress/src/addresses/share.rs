@@ -12,7 +12,9 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::Resolve;
-use crate::clock::{Clock, until};
+use windlass_base::seams::Clock;
+
+use crate::clock::until;
 
 /// The lookups that all plugins share.
 const SHARED: usize = 64;
@@ -47,7 +49,7 @@ impl Lookups {
     pub(crate) async fn resolve(
         &self,
         resolver: &dyn Resolve,
-        clock: &dyn Clock,
+        clock: Clock,
         name: &str,
     ) -> io::Result<Vec<IpAddr>> {
         let turn = tokio::select! {
@@ -68,11 +70,9 @@ impl Lookups {
 mod tests {
     use parking_lot::Mutex;
     use tokio::task::JoinSet;
-    use tokio::time::Instant;
 
     use super::*;
     use crate::Resolving;
-    use crate::clock::Sleeping;
 
     /// Only the name `good` is answered. All lookups that began are noted.
     #[derive(Default)]
@@ -90,19 +90,6 @@ mod tests {
         }
     }
 
-    struct TokioClock;
-
-    #[expect(clippy::disallowed_methods, reason = "a test is its own clock")]
-    impl Clock for TokioClock {
-        fn now(&self) -> Instant {
-            Instant::now()
-        }
-
-        fn sleep_until(&self, instant: Instant) -> Sleeping<'_> {
-            Box::pin(tokio::time::sleep_until(instant))
-        }
-    }
-
     #[tokio::test(start_paused = true)]
     async fn names_that_nobody_answers_keep_no_other_plugin_waiting() {
         let shared = SharedLookups::default();
@@ -114,7 +101,7 @@ mod tests {
                 let (plugin, names) = (Arc::clone(&plugin), Arc::clone(&names));
                 dead.spawn(async move {
                     let name = format!("dead{number}");
-                    plugin.resolve(&*names, &TokioClock, &name).await
+                    plugin.resolve(&*names, Clock::system(), &name).await
                 });
             }
         }
@@ -129,14 +116,14 @@ mod tests {
             "one of each plugin, and the shared ones"
         );
         let neighbor = Lookups::new(shared);
-        let before = TokioClock.now();
+        let before = Clock::system().now();
         for _ in 0..10 {
             neighbor
-                .resolve(&*names, &TokioClock, "good")
+                .resolve(&*names, Clock::system(), "good")
                 .await
                 .unwrap();
         }
-        assert_eq!(TokioClock.now(), before, "a neighbor has waited");
+        assert_eq!(Clock::system().now(), before, "a neighbor has waited");
         assert!(dead.try_join_next().is_none(), "a dead name was answered");
     }
 
@@ -145,9 +132,12 @@ mod tests {
         let shared = SharedLookups(Arc::new(Semaphore::new(0)));
         let plugin = Lookups::new(shared);
         let names = Names::default();
-        let lookup = plugin.resolve(&names, &TokioClock, "dead");
+        let lookup = plugin.resolve(&names, Clock::system(), "dead");
         let error = lookup.await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        plugin.resolve(&names, &TokioClock, "good").await.unwrap();
+        plugin
+            .resolve(&names, Clock::system(), "good")
+            .await
+            .unwrap();
     }
 }

@@ -88,7 +88,7 @@ async fn checked(
         (Some(address), _) => vec![address],
         (None, name) => {
             let name = name.unwrap_or_default();
-            let (resolver, clock) = (&*settings.resolver, &*settings.clock);
+            let (resolver, clock) = (&*settings.resolver, settings.clock);
             let found = lookups.resolve(resolver, clock, name).await;
             let unknown = |error: io::Error| {
                 let kind = match error.kind() {

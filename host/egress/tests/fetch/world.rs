@@ -13,21 +13,10 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::rustls::RootCertStore;
+use windlass_base::seams::Clock;
 use windlass_egress::*;
 
 use super::server::Server;
-
-pub(crate) struct TokioClock;
-
-impl Clock for TokioClock {
-    fn now(&self) -> Instant {
-        Instant::now()
-    }
-
-    fn sleep_until(&self, instant: Instant) -> Sleeping<'_> {
-        Box::pin(tokio::time::sleep_until(instant))
-    }
-}
 
 /// Names of a test. Each lookup takes the next list of addresses; the last one stays.
 #[derive(Default)]
@@ -184,7 +173,7 @@ impl Setup {
             resolver: Arc::clone(&names) as Arc<dyn Resolve>,
             lookups: SharedLookups::default(),
             dialer: Arc::clone(&dialer) as Arc<dyn Dial>,
-            clock: Arc::new(TokioClock),
+            clock: Clock::system(),
             local: BTreeMap::new(),
             user_agent: HeaderValue::from_static("windlass"),
         };

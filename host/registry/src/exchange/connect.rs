@@ -30,7 +30,7 @@ pub(super) async fn open(
 ) -> Result<Box<dyn Stream>, Problem> {
     let addresses = addresses(settings, url, role).await?;
     let tls = tls(settings, url)?;
-    let clock = &*settings.clock;
+    let clock = settings.clock;
     let ends = clock.now() + ANSWER_BEGINS;
     let mut left = u32::try_from(addresses.len()).unwrap_or(u32::MAX);
     let mut problem = Problem::unavailable(format!("the name {} has no address", host_of(url)));

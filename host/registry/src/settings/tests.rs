@@ -2,24 +2,12 @@ use windlass_egress::{SystemResolver, TcpDialer};
 
 use super::*;
 
-struct Never;
-
-impl Clock for Never {
-    fn now(&self) -> tokio::time::Instant {
-        unreachable!("no test of settings asks for the time")
-    }
-
-    fn sleep_until(&self, _: tokio::time::Instant) -> windlass_egress::Sleeping<'_> {
-        Box::pin(std::future::pending())
-    }
-}
-
 fn settings(hosts: &[(&str, HostSettings)]) -> Settings {
     Settings {
         roots: Arc::new(RootCertStore::empty()),
         resolver: Arc::new(SystemResolver::default()),
         dialer: Arc::new(TcpDialer),
-        clock: Arc::new(Never),
+        clock: Clock::system(),
         user_agent: HeaderValue::from_static("windlass"),
         credentials: DockerConfig::default(),
         hosts: hosts

@@ -4,10 +4,6 @@
     clippy::indexing_slicing,
     reason = "a test fails by panicking"
 )]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test is its own clock and starts its own servers"
-)]
 
 mod access;
 mod answers;

@@ -5,29 +5,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderValue;
-use tokio::time::Instant;
 use tokio_rustls::rustls::RootCertStore;
-use windlass_egress::{Clock, Sleeping, SystemResolver, TcpDialer};
+use windlass_base::seams::Clock;
+use windlass_egress::{SystemResolver, TcpDialer};
 use windlass_registry::*;
-
-struct TokioClock;
-
-impl Clock for TokioClock {
-    fn now(&self) -> Instant {
-        Instant::now()
-    }
-
-    fn sleep_until(&self, instant: Instant) -> Sleeping<'_> {
-        Box::pin(tokio::time::sleep_until(instant))
-    }
-}
 
 pub(crate) fn settings() -> Settings {
     Settings {
         roots: Arc::new(RootCertStore::empty()),
         resolver: Arc::new(SystemResolver::default()),
         dialer: Arc::new(TcpDialer),
-        clock: Arc::new(TokioClock),
+        clock: Clock::system(),
         user_agent: HeaderValue::from_static("windlass"),
         credentials: DockerConfig::default(),
         hosts: BTreeMap::new(),

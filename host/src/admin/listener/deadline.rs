@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::seams::Clock;
+use windlass_base::seams::Clock;
 
 /// How many requests of a connection had a complete head so far. Clones are the same.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 
 use super::*;
-use crate::seams::{Rng, Spawn};
+use windlass_base::seams::{Rng, Spawn};
 
 const WHOLE: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const HALF: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n";

@@ -10,8 +10,8 @@ use super::super::refusal::{Refusal, RefusalReason, RolledBack};
 use super::super::trial::{OnTrial, TRIAL, Verdict};
 use super::super::version::Version;
 use super::Admissions;
-use crate::memory::Prepared;
-use crate::source::Candidate;
+use windlass_base::memory::Prepared;
+use windlass_policy::source::Candidate;
 
 /// How long a disk may take to keep a version.
 const PATIENCE: Duration = Duration::from_secs(30);

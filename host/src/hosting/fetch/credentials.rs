@@ -9,12 +9,12 @@ use serde_json::Value;
 use windlass_registry::{Client, DockerConfig, Settings};
 
 use super::{core, not_fetched};
-use crate::api::{ApiError, ServiceAccount};
 use crate::hosting::Host;
 use crate::hosting::refusal::{FetchProblem, Refusal, RefusalReason};
-use crate::manifest::{OciSource, PluginDocument};
-use crate::rights::{Right, Verdict};
-use crate::source::blame;
+use windlass_kube::api::{ApiError, ServiceAccount};
+use windlass_policy::manifest::{OciSource, PluginDocument};
+use windlass_policy::rights::{Right, Verdict};
+use windlass_policy::source::blame;
 
 /// The key of a Secret with the credentials of registries.
 const DOCKER_CONFIG: &str = ".dockerconfigjson";

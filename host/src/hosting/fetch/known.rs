@@ -8,8 +8,8 @@ use windlass_registry::Reference;
 use super::core;
 use crate::hosting::Host;
 use crate::hosting::refusal::FetchProblem;
-use crate::manifest::{OciSource, PluginDocument};
-use crate::rights::{Right, Verdict};
+use windlass_policy::manifest::{OciSource, PluginDocument};
+use windlass_policy::rights::{Right, Verdict};
 
 /// Why the source of each plugin could not be had, where only the log tells it. The same words are told once.
 #[derive(Debug, Default)]
@@ -87,7 +87,7 @@ mod tests {
     use windlass_registry::Error;
 
     use super::*;
-    use crate::manifest::{ComponentSource, of_object};
+    use windlass_policy::manifest::{ComponentSource, of_object};
 
     fn object() -> PluginDocument {
         let object = json!({

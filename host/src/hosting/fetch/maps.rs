@@ -8,14 +8,14 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::{Fetcher, Watched, core, not_fetched};
-use crate::api::{Accept, Request};
-use crate::digest::digest;
 use crate::hosting::Host;
 use crate::hosting::refusal::{FetchProblem, Refusal};
-use crate::informer::{InformerKey, bell};
-use crate::manifest::{ComponentSource, ConfigMapSource, PluginDocument};
-use crate::object::Fields;
-use crate::source::unpacked;
+use windlass_base::digest::digest;
+use windlass_kube::api::{Accept, Request};
+use windlass_kube::informer::{InformerKey, bell};
+use windlass_kube::object::Fields;
+use windlass_policy::manifest::{ComponentSource, ConfigMapSource, PluginDocument};
+use windlass_policy::source::unpacked;
 
 impl Host {
     /// The revision of ConfigMaps, and the component in them.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::{LINK, LastGood, ON_TRIAL, ROLLED_BACK, place, tidy, version_name, write};
-use crate::source::Candidate;
+use windlass_policy::source::Candidate;
 
 /// The file that says why a version was rolled back.
 const WHY: &str = "rolled-back";

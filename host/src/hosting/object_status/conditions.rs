@@ -9,9 +9,11 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::super::refusal::ROLLED_BACK;
-use crate::metrics::{LoadStep, NotRunning, PluginStage, RunningVersion, SmokeTestReport};
-use crate::object::PAUSED;
-use crate::text::clean;
+use windlass_base::text::clean;
+use windlass_controller::metrics::{
+    LoadStep, NotRunning, PluginStage, RunningVersion, SmokeTestReport,
+};
+use windlass_kube::object::PAUSED;
 
 /// The longest message of a condition that the API conventions allow.
 const MESSAGE: usize = 32 << 10;

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::super::version::Version;
-use crate::controller::Share;
-use crate::text::counted;
+use windlass_base::text::counted;
+use windlass_controller::controller::Share;
 
 /// A version that failed its trial.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 use super::*;
-use crate::crashes::{Blame, Crashes};
-use crate::digest::digest;
-use crate::plugin::Failure;
-use crate::plugin::admission::Refused;
+use windlass_base::digest::digest;
+use windlass_kube::crashes::{Blame, Crashes};
+use windlass_sandbox::Failure;
+use windlass_sandbox::admission::Refused;
 
 fn now() -> Timestamp {
     "2026-11-25T09:30:00Z".parse().unwrap()

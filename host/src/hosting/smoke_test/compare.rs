@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::object::Key;
-use crate::plugin::cluster::CapturedWrite;
-use crate::text::clean;
-use crate::view::{Hide, differences};
+use windlass_base::text::clean;
+use windlass_kube::object::Key;
+use windlass_sandbox::cluster::CapturedWrite;
+use windlass_view::{Hide, differences};
 
 /// The longest difference that is shown, in bytes.
 const LONGEST: usize = 256;

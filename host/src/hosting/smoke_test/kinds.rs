@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::super::Host;
 use super::super::version::Version;
 use super::sample::OBJECTS;
-use crate::api::{ApiError, Request, Resource};
-use crate::controller::ControllerHandle;
-use crate::grants::{Scope, joined_field_selectors};
-use crate::object::{Object, Page};
-use crate::plugin::PrimaryWatch;
-use crate::view::View;
+use windlass_controller::controller::ControllerHandle;
+use windlass_kube::api::{ApiError, Request, Resource};
+use windlass_kube::object::{Object, Page};
+use windlass_policy::grants::{Scope, joined_field_selectors};
+use windlass_sandbox::PrimaryWatch;
+use windlass_view::View;
 
 /// Kinds that are looked into, of those that `*` stands for.
 const KINDS: usize = 10;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::object::Object;
+use windlass_kube::object::Object;
 
 /// So many objects are tested, of all kinds together; more if there are more kinds.
 pub(super) const OBJECTS: usize = 20;

@@ -10,8 +10,8 @@ use clap::ValueEnum;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::{PluginNeeds, RoleScope, Rules, add_host, holds, of_grants, of_plugin, rule, tidy};
-use crate::api::ServiceAccount;
-use crate::grants::{Grant, Grants};
+use windlass_kube::api::ServiceAccount;
+use windlass_policy::grants::{Grant, Grants};
 
 /// How the host may act as a service account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use super::super::primary::GrantedPrimary;
-use crate::api::builtin;
-use crate::grants::{Grants, never_by_wildcard};
+use windlass_kube::api::builtin;
+use windlass_policy::grants::{Grants, never_by_wildcard};
 
 /// Groups and resources of a rule.
 type Pair = (Vec<String>, Vec<String>);

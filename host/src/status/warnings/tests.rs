@@ -1,6 +1,6 @@
 use super::*;
-use crate::controller::{Failing, PrimaryKey};
-use crate::view::{Difference, ValueHash, WriteOutcome};
+use windlass_controller::controller::{Failing, PrimaryKey};
+use windlass_view::{Difference, ValueHash, WriteOutcome};
 
 const MIB: u64 = 1 << 20;
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::controller::{Children, Delayed, Hold, Record};
-use crate::metrics::FailureKind;
-use crate::object::{Key, Object};
-use crate::view::{WriteOutcome, Wrote};
+use windlass_controller::controller::{Children, Delayed, Hold, Record};
+use windlass_controller::metrics::FailureKind;
+use windlass_kube::object::{Key, Object};
+use windlass_view::{WriteOutcome, Wrote};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -11,7 +11,7 @@ use serde_json::{Deserializer, Value, json};
 use windlass_controlplane::Assets;
 use windlass_e2e::host_binary;
 use windlass_harness::guest;
-use windlass_host::grants::{Grant, block};
+use windlass_policy::grants::{Grant, block};
 use windlass_yaml::{Untyped, comment, scalar};
 
 /// The documents in `yaml`, as kubectl reads them: each is an object.

@@ -8,9 +8,9 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
+use windlass_base::digest::digest;
 use windlass_controlplane::Registry;
 use windlass_e2e::{DEADLINE, Objects, eventually, windlass_alone};
-use windlass_host::digest::digest;
 
 use crate::plugin_objects::scene::says;
 

@@ -9,9 +9,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
-use windlass_host::grants::Grants;
-use windlass_host::manifest::Limits;
-use windlass_host::plugin::{Action, CallError, Called, Failure, Progress};
+use windlass_policy::grants::Grants;
+use windlass_policy::manifest::Limits;
+use windlass_sandbox::{Action, CallError, Called, Failure, Progress};
 use windlass_sandbox_tests::api_server::greeting_crd;
 use windlass_sandbox_tests::writes::{Verb, Write};
 use windlass_sandbox_tests::{ApiServer, House, Tenant};

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
+use windlass_base::error::Chain;
 use windlass_code_cache::CodeCache;
-use windlass_host::error::Chain;
-use windlass_host::plugin::Plugin;
+use windlass_sandbox::Plugin;
 use windlass_sandbox_tests::{House, handmade};
 
 use crate::common::{AMPLE, GOOD, api_server, wasm};

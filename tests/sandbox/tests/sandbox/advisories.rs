@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use windlass_host::error::Chain;
-use windlass_host::plugin::{Action, CallError, Called, SLICE};
+use windlass_base::error::Chain;
+use windlass_sandbox::{Action, CallError, Called, SLICE};
 use windlass_sandbox_tests::handmade::Handmade;
 use windlass_sandbox_tests::{House, Tenant};
 

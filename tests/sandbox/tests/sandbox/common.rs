@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use windlass_harness::guest;
-use windlass_host::grants::Grants;
-use windlass_host::manifest::Limits;
-use windlass_host::plugin::{Action, CallError, Called, Failure};
+use windlass_policy::grants::Grants;
+use windlass_policy::manifest::Limits;
+use windlass_sandbox::{Action, CallError, Called, Failure};
 use windlass_sandbox_tests::writes::Write;
 use windlass_sandbox_tests::{ApiServer, House, Tenant, logs};
 
@@ -20,7 +20,7 @@ pub(crate) const TIGHT: Limits = Limits {
     weight: 10,
     api_rate: None,
     log_bytes_per_second: 1 << 20,
-    host_memory: windlass_host::memory::Bounds::NONE,
+    host_memory: windlass_base::memory::Bounds::NONE,
 };
 
 /// For attacks that are meant to come to their end.

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use tracing::Level;
-use windlass_host::plugin::Action;
-use windlass_host::plugin::import::IMPORTS;
+use windlass_sandbox::Action;
+use windlass_sandbox::import::IMPORTS;
 use windlass_sandbox_tests::handmade::{self, ANSWER, Handmade, word};
 use windlass_sandbox_tests::{House, Tenant, logs};
 

@@ -1,7 +1,7 @@
 //! A description may depend on nothing but the component itself.
 
 use serde_json::json;
-use windlass_host::error::Chain;
+use windlass_base::error::Chain;
 use windlass_sandbox_tests::House;
 use windlass_sandbox_tests::handmade::{ANSWER, Handmade};
 
@@ -62,7 +62,7 @@ async fn a_describe_that_does_not_end_is_stopped() {
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_from_the_start_counts_like_memory_that_is_asked_for() {
     let house = House::on_threads(api_server(&[GOOD]), 1).unwrap();
-    let limits = windlass_host::manifest::Limits {
+    let limits = windlass_policy::manifest::Limits {
         memory: 128 << 10,
         ..AMPLE
     };

@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use futures::FutureExt;
 use futures::future::{Either, join_all, select};
-use windlass_host::manifest::Limits;
-use windlass_host::plugin::{Action, CallError, SLICE};
+use windlass_policy::manifest::Limits;
+use windlass_sandbox::{Action, CallError, SLICE};
 use windlass_sandbox_tests::House;
 
 use crate::common::{AMPLE, GOOD, TIGHT, api_server, paused_api_server, tenant};

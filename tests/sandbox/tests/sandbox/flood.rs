@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use windlass_host::plugin::{Action, CallError, Failure};
+use windlass_sandbox::{Action, CallError, Failure};
 use windlass_sandbox_tests::House;
 use windlass_sandbox_tests::handmade::{ANSWER, Handmade};
 use windlass_sandbox_tests::logs::Line;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use windlass_host::manifest::Limits;
-use windlass_host::plugin::CallError;
+use windlass_policy::manifest::Limits;
+use windlass_sandbox::CallError;
 use windlass_sandbox_tests::House;
 
 use crate::common::{GOOD, Siege, TIGHT, paused_api_server, tenant, trapped};

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 use tracing::Level;
 use windlass_harness::workspace;
-use windlass_host::grants::Grants;
-use windlass_host::manifest::Limits;
-use windlass_host::plugin::{Action, CallError, Called, Failure};
+use windlass_policy::grants::Grants;
+use windlass_policy::manifest::Limits;
+use windlass_sandbox::{Action, CallError, Called, Failure};
 use windlass_sandbox_tests::{House, Tenant, logs};
 
 use crate::common::{AMPLE, api_server, grants, terminal, trapped, wasm};

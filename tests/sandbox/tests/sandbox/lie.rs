@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use windlass_host::plugin::Action;
+use windlass_sandbox::Action;
 use windlass_sandbox_tests::House;
 use windlass_sandbox_tests::api_server::SentRequest;
 

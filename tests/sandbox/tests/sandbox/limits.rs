@@ -1,8 +1,8 @@
 //! What a plugin makes the host hold: one mebibyte below its limit and one above.
 
-use windlass_host::manifest::Limits;
-use windlass_host::memory::Bounds;
-use windlass_host::plugin::Action;
+use windlass_base::memory::Bounds;
+use windlass_policy::manifest::Limits;
+use windlass_sandbox::Action;
 
 use crate::common::{AMPLE, Siege, terminal, trapped};
 

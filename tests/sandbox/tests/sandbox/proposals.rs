@@ -4,7 +4,7 @@
 //! `bad_input.rs` have those.
 
 use serde_json::json;
-use windlass_host::error::Chain;
+use windlass_base::error::Chain;
 use windlass_sandbox_tests::handmade::Handmade;
 use windlass_sandbox_tests::{House, forged};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::json;
-use windlass_host::grants::Grants;
+use windlass_policy::grants::Grants;
 use windlass_sandbox_tests::api_server::SentRequest;
 use windlass_sandbox_tests::{House, logs};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{Either, join_all, select};
-use windlass_host::manifest::{ApiRate, Limits};
-use windlass_host::plugin::Action;
+use windlass_policy::manifest::{ApiRate, Limits};
+use windlass_sandbox::Action;
 use windlass_sandbox_tests::{House, Tenant, logs};
 
 use crate::common::{AMPLE, GOOD, api_server, paused_api_server, tenant};

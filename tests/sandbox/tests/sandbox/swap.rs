@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use windlass_host::manifest::Limits;
-use windlass_host::memory::Bounds;
-use windlass_host::plugin::{Action, CallError, Called};
+use windlass_base::memory::Bounds;
+use windlass_policy::manifest::Limits;
+use windlass_sandbox::{Action, CallError, Called};
 
 use crate::common::{AMPLE, Siege, TIGHT, trapped, wasm};
 

@@ -2,7 +2,7 @@
 
 use tracing::Level;
 
-use windlass_host::plugin::Action;
+use windlass_sandbox::Action;
 
 use crate::common::{AMPLE, Siege, terminal};
 

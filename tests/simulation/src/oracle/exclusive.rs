@@ -125,7 +125,7 @@ pub(super) fn logged(run: &Evidence) -> Vec<Pass<'_>> {
         let What::Log(log) = &line.what else {
             return None;
         };
-        if log.target != "windlass_host::controller::report" || log.field("step").is_empty() {
+        if log.target != "windlass_controller::controller::report" || log.field("step").is_empty() {
             return None;
         }
         let elapsed: f64 = log.field("elapsed_ms").parse().ok()?;

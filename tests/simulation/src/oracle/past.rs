@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windlass_apiserver::history::Record;
 use windlass_apiserver::store::{Entry, Labels};
-use windlass_host::object::Key;
-use windlass_host::selector::LabelSelector;
+use windlass_kube::object::Key;
+use windlass_kube::selector::LabelSelector;
 
 use super::stable::is_exempt;
 use crate::run::Evidence;

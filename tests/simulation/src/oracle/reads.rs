@@ -12,10 +12,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use windlass_apiserver::history::Record;
 use windlass_apiserver::store::Entry;
-use windlass_host::controller::{Record as Pass, Step};
-use windlass_host::object::Key;
-use windlass_host::selector::LabelSelector;
-use windlass_host::view::Saw;
+use windlass_controller::controller::{Record as Pass, Step};
+use windlass_kube::object::Key;
+use windlass_kube::selector::LabelSelector;
+use windlass_view::Saw;
 
 use super::Failure;
 use super::exclusive::is_lease;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use windlass_host::controller::{Record as Pass, Step};
+use windlass_controller::controller::{Record as Pass, Step};
 
 use super::Failure;
 use super::past::Past;

@@ -1,6 +1,6 @@
 //! The judge is judged: hosts with a bug on purpose fail in the seed that found it.
 
-use windlass_host::bugs::Bug;
+use windlass_base::bugs::Bug;
 use windlass_simulation::run::Case;
 use windlass_simulation::suite::judge_all;
 

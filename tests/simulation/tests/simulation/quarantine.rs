@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use windlass_apiserver::faults::{Fault, Matcher, Switch};
 use windlass_apiserver::request::route::Verb;
 
+use windlass_base::memory::Bounds;
 use windlass_host::hosting::LastGood;
-use windlass_host::lease::Lease;
-use windlass_host::memory::Bounds;
-use windlass_host::source::{Candidate, Wanted};
+use windlass_kube::lease::Lease;
+use windlass_policy::source::{Candidate, Wanted};
 use windlass_simulation::script::Action;
 use windlass_simulation::trace::Log;
 use windlass_simulation::user;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use windlass_host::bugs::Bug;
+use windlass_base::bugs::Bug;
 use windlass_simulation::run::Case;
 use windlass_simulation::suite::judge_all;
 

@@ -1,7 +1,7 @@
 use super::*;
-use windlass_host::controller::Record;
-use windlass_host::object::Key;
-use windlass_host::view::{Difference, ValueHash, WriteOutcome, Wrote};
+use windlass_controller::controller::Record;
+use windlass_kube::object::Key;
+use windlass_view::{Difference, ValueHash, WriteOutcome, Wrote};
 
 fn wrote(name: &str, end: WriteOutcome) -> Wrote {
     Wrote {

@@ -1,6 +1,6 @@
 //! Adds grants to the text of a Plugin document; everything else stays as it is, comments too.
 
-use windlass_host::grants::{Grant, block};
+use windlass_policy::grants::{Grant, block};
 
 /// How far from the left entries of `grants` usually begin.
 pub(super) const INDENT: usize = 4;
@@ -110,7 +110,7 @@ fn value_of(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use windlass_host::grants::Namespaces;
+    use windlass_policy::grants::Namespaces;
 
     fn added(text: &str) -> Option<String> {
         let verbs = ["get"];

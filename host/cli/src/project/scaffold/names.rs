@@ -1,6 +1,6 @@
 //! Names that people choose for a plugin and its kind.
 
-use windlass_host::text::is_dns_label;
+use windlass_base::text::is_dns_label;
 
 /// What YAML without quotes reads as a boolean or as null, in small letters.
 const WORDS: [&str; 9] = ["y", "yes", "n", "no", "true", "false", "on", "off", "null"];

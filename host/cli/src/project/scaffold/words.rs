@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use anyhow::Context;
-use kube::core::{ApiResource, GroupVersionKind};
+use windlass_kube::api::{ApiResource, GroupVersionKind};
 
 /// What is replaced, the longer word before the one that it begins with. `%fields%` stands for the fields of an object.
 const WORDS: [&str; 9] = [

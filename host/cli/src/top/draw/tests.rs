@@ -4,7 +4,7 @@ use ratatui::backend::TestBackend;
 
 use super::super::state::{Asked, Next};
 use super::*;
-use windlass_host::metrics::ReconciledKind;
+use windlass_controller::metrics::ReconciledKind;
 use windlass_host::status::{KeyStatus, Passes, PluginDetails, PluginStatus, Status, Warning};
 
 fn plugin(name: &str, depth: usize) -> PluginStatus {

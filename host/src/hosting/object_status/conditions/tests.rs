@@ -1,5 +1,5 @@
 use super::*;
-use crate::metrics::ReconciledKind;
+use windlass_controller::metrics::ReconciledKind;
 
 fn now() -> Timestamp {
     "2026-11-25T09:30:00Z".parse().unwrap()

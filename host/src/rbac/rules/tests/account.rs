@@ -1,7 +1,7 @@
 //! The roles of a plugin with a service account, and those of its host.
 
 use super::*;
-use crate::api::ServiceAccount;
+use windlass_kube::api::ServiceAccount;
 
 #[test]
 fn the_rules_of_a_plugin_with_an_account_are_shared_out() {

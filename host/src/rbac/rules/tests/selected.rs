@@ -1,7 +1,7 @@
 //! Grants by the labels of namespaces.
 
 use super::*;
-use crate::api::ServiceAccount;
+use windlass_kube::api::ServiceAccount;
 
 #[test]
 fn what_is_granted_by_labels_is_a_cluster_role_and_the_host_lists_namespaces() {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use parking_lot::Mutex;
 use serde_json::Value;
+use windlass_base::digest::digest;
 use windlass_e2e::{DEADLINE, Dev, eventually, host_binary, windlass_alone, workspace};
-use windlass_host::digest::digest;
 
 use super::{COMPILER, project};
 

@@ -15,19 +15,19 @@ use kube::{Api, ResourceExt};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::runtime::Handle;
+use windlass_base::memory::Account;
+use windlass_base::seams::{Clock, Rng, Seams, Spawn};
 use windlass_e2e::{
     Cluster, Fault, FaultProxy, Identity, RequestHead, Rule, control_plane, eventually,
 };
-use windlass_host::api::{Discovery, Resource};
-use windlass_host::connect::ClusterFlags;
-use windlass_host::connect::connect;
-use windlass_host::informer::{
+use windlass_kube::api::{Discovery, Resource};
+use windlass_kube::connect::ClusterFlags;
+use windlass_kube::connect::connect;
+use windlass_kube::informer::{
     EventHandler, InformerKey, Informers, Notification, Settings, Subscription,
 };
-use windlass_host::memory::Account;
-use windlass_host::object::{Fields, Key, Object};
-use windlass_host::seams::{Clock, Rng, Seams, Spawn};
-use windlass_host::selector::LabelSelector;
+use windlass_kube::object::{Fields, Key, Object};
+use windlass_kube::selector::LabelSelector;
 
 const WRITES: usize = 10_000;
 const CLIENTS: usize = 12;

@@ -177,7 +177,7 @@ fn no_role_has_a_wildcard_and_the_host_protects_each_by_its_name() -> Result<()>
             for role in roles {
                 count += 1;
                 let name = role["metadata"]["name"].as_str().unwrap_or_default();
-                // As `is_hosts_own` of host/src/grants/power.rs knows them.
+                // As `is_hosts_own` of host/policy/src/grants/power.rs knows them.
                 assert!(
                     name == "windlass" || name.starts_with("windlass-"),
                     "{name}"

@@ -221,7 +221,7 @@ async fn annotations_choose_a_component_and_hold_the_rollout() -> Result<()> {
     let first = says(&object, "digest");
 
     objects.replace(&variant(&objects, 1)?).await?;
-    let digest_of = |bytes: &[u8]| format!("sha256:{}", windlass_host::digest::digest(bytes).hex());
+    let digest_of = |bytes: &[u8]| format!("sha256:{}", windlass_base::digest::digest(bytes).hex());
     let second = digest_of(&variant(&objects, 1)?);
     let object = until_runs(&objects, &second).await?;
     ensure!(

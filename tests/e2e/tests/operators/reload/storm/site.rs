@@ -11,8 +11,8 @@ use flate2::write::GzEncoder;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use windlass_base::digest::digest;
 use windlass_e2e::{Account, Cluster, Host, Plugins, apply, documents, workspace};
-use windlass_host::digest::digest;
 
 use crate::reload::relay::{component, put, text};
 
