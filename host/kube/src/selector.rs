@@ -85,7 +85,7 @@ impl LabelSelector {
             }
             match term {
                 Term::Expression(expression) => expressions.push(expression),
-                Term::Bound(bound) => bounds.push(bound),
+                Term::Bound(bound, _) => bounds.push(bound),
             }
         }
         let equality = expressions.iter().find_map(equality);
@@ -136,15 +136,16 @@ impl Bound {
 /// One condition of a selector.
 enum Term {
     Expression(Expression),
-    Bound(Bound),
+    /// With the number as it is written.
+    Bound(Bound, String),
 }
 
 impl Term {
     /// What the API server would refuse in it, if anything.
     fn wrong(&self) -> Option<String> {
         let (key, values): (_, Vec<&String>) = match self {
-            Self::Bound(bound) => {
-                return wrong_key(&bound.key);
+            Self::Bound(bound, than) => {
+                return wrong_key(&bound.key).or_else(|| wrong_value(than));
             }
             Self::Expression(Expression::In(key, values) | Expression::NotIn(key, values)) => {
                 (key, values.iter().collect())
@@ -188,22 +189,18 @@ fn split(text: &str) -> Vec<&str> {
 
 fn term(text: &str) -> Option<Term> {
     match bound(text) {
-        Some(bound) => Some(Term::Bound(bound)),
+        Some((bound, than)) => Some(Term::Bound(bound, than)),
         None => expression(text).map(Term::Expression),
     }
 }
 
 /// A comparison of numbers. Text that is none is not an expression either.
-fn bound(text: &str) -> Option<Bound> {
+fn bound(text: &str) -> Option<(Bound, String)> {
     let (key, than) = text.split_once(['>', '<'])?;
-    Some(Bound {
-        key: word(key)?,
-        above: text.get(key.len()..)?.starts_with('>'),
-        than: word(than)
-            .filter(|text| wrong_value(text).is_none())?
-            .parse()
-            .ok()?,
-    })
+    let above = text.get(key.len()..)?.starts_with('>');
+    let (key, written) = (word(key)?, word(than)?);
+    let than = written.parse().ok()?;
+    Some((Bound { key, above, than }, written))
 }
 
 fn expression(text: &str) -> Option<Expression> {

@@ -17,6 +17,7 @@ pub(super) use rolled_back::RolledBack;
 pub(super) use selection_problem::SelectionProblem;
 use windlass_base::digest::Digest;
 use windlass_base::error::Chain;
+use windlass_base::text::counted;
 use windlass_controller::metrics::{LoadStep, NotRunning, PluginStage};
 use windlass_kube::api::ApiError;
 use windlass_kube::crashes::{Killed, Sentence, WINDOW};
@@ -327,7 +328,7 @@ fn suspected(digest: &Digest, sentence: &Sentence) -> String {
 
 fn killed_compiler(digest: &Digest, killed: &Killed) -> String {
     let Killed { last, how, .. } = killed;
-    let times = killed.times();
+    let times = counted(killed.times(), "time");
     let again = match killed.until() {
         Some(until) => format!(
             "The machine may have had too little memory or time for it: it is compiled again at {until:.0}. If it fails then too, give the host more memory, or split the plugin"
@@ -335,7 +336,7 @@ fn killed_compiler(digest: &Digest, killed: &Killed) -> String {
         None => "It is not compiled again on this host: split the plugin, or leave out what it does not use".to_owned(),
     };
     format!(
-        "component {digest} is quarantined: it killed the compiler {times} times, the last at {last}: compiling it {how}. {again}"
+        "component {digest} is quarantined: it killed the compiler {times}, the last at {last}: compiling it {how}. {again}"
     )
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::left::Left;
 use super::live_object::LiveObject;
-use windlass_base::text::format_duration;
+use windlass_base::text::{counted, format_duration};
 use windlass_controller::controller::{
     CacheState, Hold, ObjectState, PassOutcome, QueuePosition, Step,
 };
@@ -173,7 +173,7 @@ impl Reason {
             Self::ClientThrottled(since) => format!("requests of the plugin to the API server wait for their turn, those of this pass for {} now: the plugins send more than the API server answers without delay, or more than spec.limits.apiQPS or --kube-api-qps allows. Let them send fewer, or raise the limit", format_duration(*since)),
             Self::Queued(since) => format!("it has waited for a worker for {}: raise spec.limits.concurrency if that is long", format_duration(*since)),
             Self::QueuedLow(since) => format!("it has waited for {} behind objects that changed: no change of it is known", format_duration(*since)),
-            Self::Backoff { left, failures } => format!("it has failed {failures} times in a row, and is tried again in {}, or when it changes", format_duration(*left)),
+            Self::Backoff { left, failures } => format!("it has failed {} in a row, and is tried again in {}, or when it changes", counted(*failures, "time"), format_duration(*left)),
             Self::Throttled(left) => format!("the API server was busy: it is tried again in {}", format_duration(*left)),
             Self::HotLoop(left) => format!("it rewrites the same field again and again, and is slowed down: it runs in {}; look for another writer of that field", format_duration(*left)),
             Self::Paced(left) => format!("it has changed, and its last pass used much CPU time: it runs in {}, or at once if its spec changes", format_duration(*left)),

@@ -17,7 +17,8 @@ pub struct NewFlags {
     /// The language of the plugin
     #[arg(long, default_value = "rust", value_name = "LANGUAGE")]
     pub lang: Language,
-    /// The kind that the plugin reconciles, in CamelCase [default: Greeting]
+    /// The kind that the plugin reconciles: a name in CamelCase for one of your own, or apps/v1/Deployment and the like
+    /// for one of Kubernetes [default: Greeting]
     #[arg(long, value_parser = kind_name, value_name = "KIND")]
     pub kind: Option<String>,
     /// The API group of the kind [default: NAME.example.dev]

@@ -4,6 +4,7 @@
 //! template ─> edits (shape) ─> words ─> a folder; the SDK beside it, or in its workspace
 //! ```
 
+mod builtin;
 mod definition;
 mod names;
 mod shape;
@@ -17,7 +18,7 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 
 use self::definition::Crd;
 pub use self::names::{group_name, kind_name, plugin_name};
-use self::shape::edits;
+use self::shape::{KindOrigin, edits};
 use self::words::{Kind, Words};
 use super::flags::{Language, NewFlags};
 use super::sdk::{Sdk, all};
@@ -25,6 +26,7 @@ use super::workspace::Workspace;
 use windlass_base::screen::{Tone, go_on, print_status};
 use windlass_base::seams::{Rng, Seams};
 use windlass_base::text::counted;
+use windlass_policy::manifest::{Origin, parse};
 
 #[derive(RustEmbed)]
 #[folder = "../../guest-sdk/template/any"]
@@ -67,19 +69,28 @@ pub fn new(flags: &NewFlags, seams: &Seams) -> anyhow::Result<()> {
     )?;
     let definition = draft.kind.definition_file();
     let width = definition.len().max(19);
-    for (file, what) in [
-        (source, "your controller"),
-        (&*definition, "the kind that it reconciles"),
+    let kind = (draft.origin != KindOrigin::BuiltIn)
+        .then_some((&*definition, "the kind that it reconciles"));
+    let source = [(source, "your controller")];
+    for (file, what) in source.into_iter().chain(kind).chain([
         ("example.yaml", "one object to try"),
         ("tests/ada.yaml", "the expected results"),
         ("plugin.yaml", "name, grants, how it is built"),
         (manifest, "name, version, dependencies"),
-    ] {
+    ]) {
         go_on(&format!("{file:<width$} {what}"))?;
     }
     if let Some(workspace) = &draft.workspace {
         let root = workspace.root.join(manifest);
         go_on(&format!("a member of the workspace in {}", root.display()))?;
+    }
+    if draft.origin == KindOrigin::Own
+        && let Some(written) = builtin::written(&draft.kind.kind)
+    {
+        let kind = &draft.kind.kind;
+        go_on(&format!(
+            "{kind} is a kind of your own; that of Kubernetes is --kind {written}"
+        ))?;
     }
     print_status(Tone::Good, "Next", &format!("cd {name} && windlass dev"))?;
     Ok(())
@@ -90,6 +101,7 @@ struct Draft<'a> {
     name: &'a str,
     language: Language,
     kind: Kind,
+    origin: KindOrigin,
     /// Where the kind is defined already.
     definition: Option<Crd>,
     workspace: Option<Workspace>,
@@ -103,22 +115,49 @@ impl<'a> Draft<'a> {
             Some(file) => Some(Crd::read(file, flags.kind.as_deref())?),
             None => None,
         };
-        let kind = match &definition {
-            Some(definition) => definition.kind.clone(),
-            None => {
+        let named = flags.kind.as_deref().filter(|kind| builtin::is_meant(kind));
+        if let Some(kind) = named
+            && (flags.group.is_some() || flags.cluster_scoped || definition.is_some())
+        {
+            bail!("{kind} is a kind of Kubernetes: leave out --group, --cluster-scoped and --from");
+        }
+        let origin = match (&definition, named) {
+            (Some(_), _) => KindOrigin::Given,
+            (None, Some(_)) => KindOrigin::BuiltIn,
+            (None, None) => KindOrigin::Own,
+        };
+        let kind = match (&definition, named) {
+            (Some(definition), _) => definition.kind.clone(),
+            (None, Some(kind)) => builtin::kind(kind).map_err(anyhow::Error::msg)?,
+            (None, None) => {
                 let group = flags.group.clone();
                 let group = group.unwrap_or_else(|| format!("{name}.example.dev"));
                 let kind = flags.kind.as_deref().unwrap_or("Greeting");
                 Kind::own(kind, &group, flags.cluster_scoped)
             }
         };
-        Ok(Self {
+        let draft = Self {
             workspace: Workspace::around(folder, sdk_of(flags.lang)),
             language: flags.lang,
             definition,
             kind,
+            origin,
             name,
-        })
+        };
+        draft.check_grants()?;
+        Ok(draft)
+    }
+
+    /// Some kinds of Kubernetes are never given to a plugin in all namespaces.
+    fn check_grants(&self) -> anyhow::Result<()> {
+        let files = self.files()?;
+        let document = files
+            .iter()
+            .find(|(path, _)| path == Path::new("plugin.yaml"));
+        let document = document.map_or("", |(_, text)| text);
+        let parsed = parse(&Origin::File("plugin.yaml".into()), document);
+        parsed.with_context(|| format!("no plugin for all objects of kind {}", self.kind.kind))?;
+        Ok(())
     }
 
     /// Writes the project beside its place, and moves it there whole.
@@ -153,16 +192,18 @@ impl<'a> Draft<'a> {
     /// The template's files, with this project's words and edits.
     fn files(&self) -> anyhow::Result<Vec<(PathBuf, String)>> {
         let given = self.definition.as_ref();
-        let fields = given.map(Crd::fields).unwrap_or_default();
+        let fields = match given {
+            Some(given) => given.fields(),
+            None if self.origin == KindOrigin::BuiltIn => builtin::fields(&self.kind.kind),
+            None => "",
+        };
         let words = Words::new(self.name, &self.kind, fields)?;
         let up = self.workspace.as_ref().map(|workspace| &*workspace.up);
-        let edits = edits(
-            &self.kind,
-            self.definition.is_some(),
-            up,
-            &self.name.replace('-', "_"),
-        );
-        let files = template(self.language, self.definition.is_some());
+        let edits = edits(&self.kind, self.origin, up, &self.name.replace('-', "_"));
+        let mut files = template(self.language, self.origin != KindOrigin::Own);
+        if self.origin == KindOrigin::BuiltIn {
+            files.retain(|(path, _)| path != Path::new("greeting.crd.yaml"));
+        }
         let files = files.into_iter().map(|(path, text)| {
             let edits = edits.iter().filter(|edit| path == Path::new(edit.file));
             let text = edits.fold(text, |text, edit| edit.of(&text));

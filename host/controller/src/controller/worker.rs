@@ -32,6 +32,7 @@ use super::work::{QueueKey, WorkItem, WorkQueue};
 use crate::metrics::{Backlog, PluginMetrics, PluginStage};
 use windlass_base::seams::Seams;
 use windlass_base::spans;
+use windlass_base::text::counted;
 use windlass_kube::object::Key;
 use windlass_policy::manifest::Limits;
 use windlass_sandbox::cluster::{ClusterAccess, Primary};
@@ -405,7 +406,8 @@ impl Worker {
             } => {
                 self.queue.slow_down(Some(delay));
                 let why = format!(
-                    "the last call trapped or timed out for {bad} of {of} objects, so the plugin gets one call after {} s",
+                    "the last call trapped or timed out for {bad} of {}, so the plugin gets one call after {} s",
+                    counted(of, "object"),
                     delay.as_secs()
                 );
                 report::slowed_down(cluster, primary, &why, is_new);

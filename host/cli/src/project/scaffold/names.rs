@@ -2,6 +2,8 @@
 
 use windlass_base::text::is_dns_label;
 
+use super::builtin;
+
 /// What YAML without quotes reads as a boolean or as null, in small letters.
 const WORDS: [&str; 9] = ["y", "yes", "n", "no", "true", "false", "on", "off", "null"];
 
@@ -30,16 +32,19 @@ pub fn plugin_name(name: &str) -> Result<String, String> {
     Err("not a plugin's name: write at most 63 of a-z, 0-9 and `-`, with a letter first and a letter or digit last, such as greeter".to_owned())
 }
 
-/// What a kind is called: CamelCase, as Kubernetes has it.
+/// What a kind is called: CamelCase, as Kubernetes has it. A kind of Kubernetes itself has its API version before it.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn kind_name(kind: &str) -> Result<String, String> {
+    if builtin::is_meant(kind) {
+        return builtin::kind(kind).map(|_| kind.to_owned());
+    }
     let is_word = kind.chars().all(|c| c.is_ascii_alphanumeric());
     if is_word && kind.starts_with(|first: char| first.is_ascii_uppercase()) && kind.len() <= 63 {
         return check_text(kind).map(|()| kind.to_owned());
     }
-    Err("not a kind: write at most 63 letters and digits, with a capital letter first, such as Database".to_owned())
+    Err("not a kind: write at most 63 letters and digits, with a capital letter first, such as Database; for a kind of Kubernetes apps/v1/Deployment or v1/Service".to_owned())
 }
 
 /// An API group that somebody may define kinds in.
@@ -111,6 +116,12 @@ mod tests {
             ("Database", true),
             ("V2Thing", true),
             ("database", false),
+            ("apps/v1/Deployment", true),
+            ("v1/ConfigMap", true),
+            ("apps/v1/deployments", false),
+            ("apps/Deployment", false),
+            ("v1/Binding", false),
+            ("example.com/v1/Database", false),
             ("My-Kind", false),
             ("", false),
         ] {

@@ -1,6 +1,8 @@
 //! What is different in a project whose kind is cluster-scoped, has its own plural or is there already, or which lies in
 //! a workspace: edits of the template's files.
 
+use windlass_policy::grants::{Grant, acknowledge_field};
+
 use super::words::Kind;
 
 /// A change of a file: what stands there once, and what is to stand there.
@@ -28,20 +30,87 @@ impl Edit {
     }
 }
 
-/// All edits for a kind: `given` says that it is there already, `up` leads to the folder of the workspace.
-pub(super) fn edits(kind: &Kind, given: bool, up: Option<&str>, krate: &str) -> Vec<Edit> {
+/// Where the definition of a project's kind comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KindOrigin {
+    /// The project defines it.
+    Own,
+    /// From a file with its definition.
+    Given,
+    /// It is a kind of Kubernetes.
+    BuiltIn,
+}
+
+/// All edits for a kind: `up` leads to the folder of the workspace.
+pub(super) fn edits(kind: &Kind, origin: KindOrigin, up: Option<&str>, krate: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
-    if given {
+    if origin != KindOrigin::Own {
         edits.extend(for_given());
+    }
+    if origin == KindOrigin::BuiltIn {
+        edits.extend(for_builtin(kind));
     }
     if kind.cluster_scoped {
         edits.extend(for_cluster_scoped());
     }
-    if kind.has_own_plural() {
-        edits.extend(for_own_plural());
-    }
+    edits.extend(for_watch(
+        kind.has_own_plural(),
+        origin == KindOrigin::BuiltIn,
+    ));
     if let Some(up) = up {
         edits.extend(for_workspace(up, krate));
+    }
+    edits
+}
+
+/// A cluster has objects of such a kind that are nobody's example: the plugin reconciles those with a label.
+fn for_builtin(kind: &Kind) -> Vec<Edit> {
+    let about = "README.md";
+    let mut edits = vec![
+        Edit::new(
+            "example.yaml",
+            "metadata:\n",
+            "metadata:\n  labels:\n    example.dev/greeter: \"true\"\n",
+        ),
+        Edit::new(
+            "tests/ada.yaml",
+            "00000000ada0 }",
+            "00000000ada0, labels: { example.dev/greeter: \"true\" } }",
+        ),
+        Edit::new(
+            "plugin.yaml",
+            "The primary kind, wherever its objects are made.",
+            "The primary kind, in all namespaces.",
+        ),
+        Edit::new(
+            about,
+            "`greeting.crd.yaml` is the kind, and `example.yaml` is one object of it",
+            "and `example.yaml` is one object with the label that it asks for",
+        ),
+    ];
+    if kind.group.is_empty() {
+        edits.push(Edit::new(
+            "plugin.yaml",
+            "apiGroups: [greeter.example.dev]",
+            "apiGroups: [\"\"]",
+        ));
+        edits.push(Edit::new(
+            about,
+            "kind `Greeting` of `greeter.example.dev`",
+            "kind `Greeting` of Kubernetes",
+        ));
+    }
+    let grant = serde_json::json!({
+        "apiGroups": [kind.group], "resources": [kind.plural], "verbs": ["get", "list", "watch"], "namespaces": "all",
+    });
+    let field = serde_json::from_value::<Grant>(grant).ok();
+    if let Some(field) = field.as_ref().and_then(acknowledge_field) {
+        let all = "      namespaces: all\n";
+        edits.push(Edit::new(
+            "plugin.yaml",
+            all,
+            format!("{all}      {field}\n"),
+        ));
     }
     edits
 }
@@ -101,20 +170,42 @@ fn for_cluster_scoped() -> [Edit; 9] {
     ]
 }
 
-fn for_own_plural() -> [Edit; 3] {
+/// What a controller says of its watch: a plural of its own, and the label that objects of a kind of Kubernetes have.
+fn for_watch(has_own_plural: bool, is_labelled: bool) -> Vec<Edit> {
+    let (mut about, mut rust, mut js) = (Vec::new(), String::new(), String::new());
+    if has_own_plural {
+        about.push("The plural, which does not follow from the kind.");
+        rust.push_str(".plural(\"greetings\")");
+        js.push_str(
+            "  // The plural, which does not follow from the kind.\n  plural: \"greetings\",\n",
+        );
+    }
+    if is_labelled {
+        about.push("Only objects with this label.");
+        rust.push_str(".labelled(\"example.dev/greeter=true\")");
+        js.push_str(
+            "  // Only objects with this label.\n  labelSelector: \"example.dev/greeter=true\",\n",
+        );
+    }
+    if about.is_empty() {
+        return Vec::new();
+    }
     let needs = "    /// What else it touches; plugin.yaml grants it.\n";
-    let watch = "    /// The plural, which does not follow from the kind.\n    fn watch() -> Watch {\n        Watch::default().plural(\"greetings\")\n    }\n\n";
-    [
+    let about = about.join(" ");
+    let watch = format!(
+        "    /// {about}\n    fn watch() -> Watch {{\n        Watch::default(){rust}\n    }}\n\n{needs}"
+    );
+    vec![
         Edit::new(
             "src/lib.rs",
             "Reconciler, export",
             "Reconciler, Watch, export",
         ),
-        Edit::new("src/lib.rs", needs, format!("{watch}{needs}")),
+        Edit::new("src/lib.rs", needs, watch),
         Edit::new(
             "src/plugin.js",
             "\"Greeting\"],\n",
-            "\"Greeting\"],\n  // The plural, which does not follow from the kind.\n  plural: \"greetings\",\n",
+            format!("\"Greeting\"],\n{js}"),
         ),
     ]
 }

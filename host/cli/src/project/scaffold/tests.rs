@@ -4,14 +4,20 @@ use clap::{Args, FromArgMatches};
 
 use super::*;
 use crate::project::Project;
+use windlass_apiserver::seams as server;
+use windlass_apiserver::server::Server;
 
 const CRD: &str = "kind: CustomResourceDefinition\nspec:\n  group: net.example.com\n  scope: Cluster\n  names: { kind: Gateway, plural: gateways }\n  versions:\n    - name: v1beta1\n      served: true\n      storage: true\n      schema: { openAPIV3Schema: { type: object, properties: { spec: { type: object, required: [port], properties: { port: { type: integer } } } } } }\n";
 
-/// A project in a folder of its own, made by these flags.
-fn made(home: &Path, arguments: &[&str]) -> Vec<(PathBuf, String)> {
+fn flags(arguments: &[&str]) -> NewFlags {
     let arguments = [&["new", "scaler"][..], arguments].concat();
     let flags = NewFlags::augment_args(clap::Command::new("new"));
-    let flags = NewFlags::from_arg_matches(&flags.get_matches_from(arguments)).unwrap();
+    NewFlags::from_arg_matches(&flags.get_matches_from(arguments)).unwrap()
+}
+
+/// A project in a folder of its own, made by these flags.
+fn made(home: &Path, arguments: &[&str]) -> Vec<(PathBuf, String)> {
+    let flags = flags(arguments);
     let folder = home.join("scaler");
     let draft = Draft::of(&flags, &folder).unwrap();
     draft.make(&folder, &Rng::seeded(1)).unwrap();
@@ -93,6 +99,111 @@ fn a_kind_that_is_there_already_is_taken_as_it_is() {
     }
 }
 
+/// The status code of a creation.
+async fn post(server: &Server, path: &str, object: &serde_json::Value) -> u16 {
+    let body = http_body_util::Full::new(bytes::Bytes::from(object.to_string()));
+    let request = http::Request::post(path).header("content-type", "application/json");
+    let answer = server.handle(request.body(body).unwrap()).await;
+    answer.status().as_u16()
+}
+
+/// Kinds whose example needs more than `windlass new` knows: their author completes it.
+const INCOMPLETE: [&str; 10] = [
+    "apiregistration.k8s.io/v1/APIService",
+    "events.k8s.io/v1/Event",
+    "certificates.k8s.io/v1/CertificateSigningRequest",
+    "networking.k8s.io/v1/IPAddress",
+    "networking.k8s.io/v1/ServiceCIDR",
+    "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy",
+    "admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBinding",
+    "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy",
+    "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding",
+    "apiextensions.k8s.io/v1/CustomResourceDefinition",
+];
+
+#[tokio::test]
+async fn a_kind_of_kubernetes_has_an_example_that_the_api_server_takes() {
+    let server = Server::new(server::Seams {
+        clock: server::Clock::new(|| jiff::Timestamp::UNIX_EPOCH),
+        rng: server::Rng::seeded(1),
+    });
+    // As a controller makes it, for pods.
+    let account = serde_json::json!({ "metadata": { "name": "default" } });
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    assert_eq!(post(&server, accounts, &account).await, 201);
+    let (mut never, mut refused) = (Vec::new(), Vec::new());
+    for resource in windlass_apiserver::builtin::resources() {
+        if !resource.has_verb("watch") || !resource.has_verb("create") {
+            continue;
+        }
+        let kind = format!("{}/{}", resource.api_version(), resource.kind);
+        let flags = flags(&["--lang", "js", "--kind", &kind]);
+        let draft = Draft::of(&flags, Path::new("/nowhere/scaler"));
+        let Ok(files) = draft.and_then(|draft| draft.files()) else {
+            never.push(kind);
+            continue;
+        };
+        let text = |name: &str| {
+            let file = files.iter().find(|(path, _)| path == Path::new(name));
+            file.map(|(_, text)| text.clone()).unwrap()
+        };
+        assert!(files.iter().all(|(path, _)| !path.ends_with(".crd.yaml")));
+        let object: serde_json::Value = serde_saphyr::from_str(&text("example.yaml")).unwrap();
+        assert_eq!(object["metadata"]["labels"]["example.dev/scaler"], "true");
+        let root = if resource.group.is_empty() {
+            "api"
+        } else {
+            "apis"
+        };
+        let within = if resource.namespaced {
+            "/namespaces/default"
+        } else {
+            ""
+        };
+        let path = format!(
+            "/{root}/{}{within}/{}?dryRun=All",
+            resource.api_version(),
+            resource.plural
+        );
+        if post(&server, &path, &object).await != 201 {
+            refused.push(kind);
+        }
+    }
+    assert_eq!(never, ["coordination.k8s.io/v1/Lease"]);
+    assert_eq!(refused, INCOMPLETE);
+}
+
+#[test]
+fn a_kind_of_kubernetes_is_granted_as_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let files = made(home.path(), &["--kind", "v1/Secret"]);
+    let text = |name: &str| {
+        let file = files.iter().find(|(path, _)| path == Path::new(name));
+        file.map(|(_, text)| &**text).unwrap()
+    };
+    let document = text("plugin.yaml");
+    assert!(
+        document.contains("apiGroups: [\"\"]\n      resources: [secrets]"),
+        "{document}"
+    );
+    assert!(document.contains("acknowledge: ["), "{document}");
+    let source = text("src/lib.rs");
+    assert!(source.contains("(\"v1\", \"Secret\")"), "{source}");
+    assert!(
+        source.contains(".labelled(\"example.dev/scaler=true\")"),
+        "{source}"
+    );
+    for (kind, meant) in [
+        ("apps/v1/deployments", "apps/v1/Deployment"),
+        ("apps/Deployment", "apps/v1/Deployment"),
+        ("v1/service", "v1/Service"),
+        ("batch/v2/Job", "batch/v1/Job"),
+    ] {
+        let error = builtin::kind(kind).unwrap_err();
+        assert!(error.contains(&format!("did you mean {meant}?")), "{error}");
+    }
+}
+
 #[test]
 fn in_a_workspace_the_sdk_and_what_is_built_are_the_workspaces() {
     for (language, manifest, members) in [
@@ -123,12 +234,22 @@ fn every_edit_is_of_the_template() {
         cluster_scoped: true,
         ..Kind::own("Gateway", "x.dev", true)
     };
-    for (language, given) in [Language::Rust, Language::Js]
+    // Of the core group, and one whose grant is powerful.
+    let builtin = Kind {
+        group: String::new(),
+        ..Kind::own("Secret", "x.dev", true)
+    };
+    let origins = [
+        (KindOrigin::Own, &kind),
+        (KindOrigin::Given, &kind),
+        (KindOrigin::BuiltIn, &builtin),
+    ];
+    for (language, (origin, kind)) in [Language::Rust, Language::Js]
         .into_iter()
-        .flat_map(|it| [(it, true), (it, false)])
+        .flat_map(|it| origins.map(|origin| (it, origin)))
     {
-        let mut files = template(language, given);
-        for edit in edits(&kind, given, Some("../"), "scaler") {
+        let mut files = template(language, origin != KindOrigin::Own);
+        for edit in edits(kind, origin, Some("../"), "scaler") {
             let file = files
                 .iter_mut()
                 .find(|(path, _)| path == Path::new(edit.file));
@@ -157,6 +278,7 @@ fn what_is_there_is_left_alone_and_a_failure_leaves_nothing() {
             name: "taken",
             language: Language::Rust,
             kind: Kind::own("Greeting", "x.dev", false),
+            origin: KindOrigin::Own,
             definition: None,
             workspace: None,
         };

@@ -52,6 +52,15 @@ impl Kind {
         }
     }
 
+    /// `example.dev/v1`, or `v1` for the core group.
+    fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
     /// Whether its plural is not the one that an SDK would guess: `meta.UnsafeGuessKindToResource`.
     pub(super) fn has_own_plural(&self) -> bool {
         let singular = self.kind.to_ascii_lowercase();
@@ -125,7 +134,6 @@ impl<'a> Words<'a> {
     fn replaced(&self, text: &str, is_source: bool, indent: &str) -> String {
         let Kind {
             group,
-            version,
             kind,
             plural,
             singular,
@@ -139,7 +147,7 @@ impl<'a> Words<'a> {
         let fields = self.fields.lines();
         let fields: String = fields.map(|line| format!("{indent}{line}\n")).collect();
         let words = [
-            format!("{group}/{version}"),
+            self.kind.api_version(),
             group.clone(),
             format!("-{singular}"),
             format!("{singular}.crd"),

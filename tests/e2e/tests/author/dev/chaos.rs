@@ -113,7 +113,7 @@ const BUGS: [Bug; 18] = [
 const FOREIGN: &str = "the user made it under the name of a child";
 
 /// What the report says of who never comes to rest.
-const AT_REST: &str = "writes during two resyncs, although nothing changed";
+const AT_REST: &str = " during two resyncs, although nothing changed";
 
 /// The correct twins: those of all bugs of a guest that have one folder of fixtures.
 const TWINS: [(&str, &str); 5] = [GARDEN, HIVE, MEADOW, VISIT, TABLE];

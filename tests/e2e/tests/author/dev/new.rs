@@ -94,8 +94,8 @@ spec:
                 mode: { type: string, enum: [Open, Closed] }
 ";
 
-#[test]
-fn a_kind_of_ones_own_or_one_that_is_there_works_at_once() -> Result<()> {
+#[tokio::test]
+async fn a_kind_of_ones_own_one_that_is_there_and_one_of_kubernetes_work_at_once() -> Result<()> {
     let home = tempfile::tempdir()?;
     fs::write(home.path().join("gateway.yaml"), GATEWAY)?;
     // One installation for both.
@@ -115,16 +115,25 @@ fn a_kind_of_ones_own_or_one_that_is_there_works_at_once() -> Result<()> {
         home.path(),
         &["edge", "--lang", "js", "--from", "gateway.yaml"],
     )?;
-    for name in ["dba", "edge"] {
+    // A kind of Kubernetes, also one whose grant is powerful.
+    made(
+        home.path(),
+        &["vault", "--lang", "js", "--kind", "v1/Secret"],
+    )?;
+    for name in ["dba", "edge", "vault"] {
         tested(&home.path().join(name))?;
     }
+    let dev = Dev::start(&home.path().join("vault"), &["--once", "--timeout", "10m"])?;
+    ensure!(dev.ended().await?.success(), "{}", dev.errors());
+    let pass = dev.writes("Hello, ada!").await?;
+    assert_eq!(pass["object"]["kind"], "Secret", "{pass}");
     ensure!(home.path().join("node_modules/@windlass/sdk").exists());
     ensure!(!home.path().join("edge/node_modules").exists());
     Ok(())
 }
 
 #[test]
-fn two_plugins_in_a_workspace_build_the_sdk_once() -> Result<()> {
+fn plugins_in_a_workspace_build_the_sdk_once() -> Result<()> {
     let home = tempfile::tempdir()?;
     fs::write(home.path().join("gateway.yaml"), GATEWAY)?;
     let page = fs::read_to_string(workspace().join("docs/tutorial.md"))?;
@@ -135,8 +144,9 @@ fn two_plugins_in_a_workspace_build_the_sdk_once() -> Result<()> {
     let own = ["dba", "--kind", "Cluster", "--group", "db.example.com"];
     made(home.path(), &[&own[..], &["--cluster-scoped"]].concat())?;
     made(home.path(), &["edge-router", "--from", "gateway.yaml"])?;
+    made(home.path(), &["scaler", "--kind", "apps/v1/Deployment"])?;
     let mut times = 0;
-    for name in ["dba", "edge-router"] {
+    for name in ["dba", "edge-router", "scaler"] {
         let folder = home.path().join(name);
         let path = folder.to_str().context("a path is text")?;
         let built = windlass_alone(&["build", path])?;
