@@ -1,7 +1,7 @@
 //! The spans of a pass: one for the pass, a child for each import that reaches out, and below that one for each
 //! request to the API server.
 //!
-//! - They are made for [`telemetry::Traces`](windlass_kube::telemetry::Traces) alone: where no collector is named their
+//! - They are made for `windlass_kube::telemetry::Traces` alone: where no collector is named their
 //!   target is off, and they cost next to nothing.
 //! - Attributes have the names of the log's fields; those of requests are
 //!   [OpenTelemetry's](https://opentelemetry.io/docs/specs/semconv/http/http-spans/).

@@ -4,6 +4,8 @@
 //! - It protects the host against exhaustion, not against a fault of the compiler: what the child
 //!   wrote is mapped and run.
 
+mod turns;
+
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -13,6 +15,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::admission::{Refused, invalid, judge_bytes, judge_structure};
 use super::engine::{self, Interruption};
+pub(crate) use turns::CompileTurns;
 use windlass_base::memory::free_memory;
 use windlass_base::seams::{ChildExit, Seams};
 use windlass_base::text::clean;

@@ -16,7 +16,7 @@
 //! compiler, cpu_meter, shares, transcript  the compiler's process; CPU time; what a plugin may use; recorded calls
 //! admission, fair_scheduler, import  when a call may begin; whose turn it is; records of the contract
 //! calls, custom_metrics, description, engine, guest_call, hints, refusal, served, wasi  one job each, for all above
-//! bindings, bounds, cancel, compile_turns, http, interfaces, limiter, primary, proposals, rates, slots, waited  limits and types
+//! bindings, bounds, cancel, http, interfaces, limiter, primary, proposals, rates, slots, waited  limits and types
 //! ```
 // `screen` prints everything.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -28,7 +28,6 @@ mod calls;
 mod cancel;
 pub mod cluster;
 mod code_map;
-mod compile_turns;
 pub mod compiler;
 mod cpu_meter;
 mod custom_metrics;
@@ -90,7 +89,7 @@ pub use setup::{code_cache, sandboxes};
 pub use shares::Maxima;
 
 use code_map::CodeMap;
-use compile_turns::CompileTurns;
+use compiler::CompileTurns;
 use cpu_meter::{Cpu, Metered};
 use engine::Interruption;
 use executor::{Execution, InlineBudget};

@@ -1,4 +1,4 @@
-//! Tracked reads, and what is made of an object's text, for [`crate::benchmarks`].
+//! Tracked reads, and what is made of an object's text, for the benchmarks of the host.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! The queue and the choice of a step, for [`crate::benchmarks`].
+//! The queue and the choice of a step, for the benchmarks of the host.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The store, for [`crate::benchmarks`].
+//! The store, for the benchmarks of the host.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! The grant check, for [`crate::benchmarks`].
+//! The grant check, for the benchmarks of the host.
 
 use std::hint::black_box;
 

@@ -31,7 +31,7 @@ const MOST_NAMES: usize = 1000;
 
 /// The turns of a host.
 #[derive(Debug)]
-pub(super) struct CompileTurns {
+pub(crate) struct CompileTurns {
     clock: Clock,
     state: Arc<Mutex<State>>,
     /// Counts the turns that ended.
@@ -78,7 +78,7 @@ struct Place<'a> {
 }
 
 impl CompileTurns {
-    pub(super) fn new(clock: Clock) -> Self {
+    pub(crate) fn new(clock: Clock) -> Self {
         Self {
             clock,
             state: Arc::default(),
@@ -88,7 +88,7 @@ impl CompileTurns {
 
     /// Compiles a component of `plugin` by `compile` when it is its turn, and again if `is_starved` says that the result is
     /// for want of memory and others went on meanwhile.
-    pub(super) async fn compile<T, E, F: Future<Output = Result<T, E>>>(
+    pub(crate) async fn compile<T, E, F: Future<Output = Result<T, E>>>(
         &self,
         plugin: &str,
         mut compile: impl FnMut() -> F,
