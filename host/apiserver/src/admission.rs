@@ -1,5 +1,6 @@
 //! Admission at a request: what LimitRanger and MutatingAdmissionPolicies make of an object, and what LimitRanger,
-//! PodSecurity, ValidatingAdmissionPolicies and ResourceQuota refuse (apiserver `pkg/admission/plugin`).
+//! PodSecurity, PodResizeValidator, ValidatingAdmissionPolicies and ResourceQuota refuse (apiserver
+//! `pkg/admission/plugin`).
 //!
 //! - The plugins come in the order of kubernetes `pkg/kubeapiserver/options/plugins.go`.
 //! - A policy is compiled when a request first meets it, and again when it has changed.
@@ -17,6 +18,7 @@ mod mutating;
 mod needs;
 mod params;
 pub(crate) mod quota;
+mod resize;
 mod security;
 mod validating;
 
@@ -77,6 +79,7 @@ pub(crate) fn mutate(
 pub(crate) fn validate(admission: &Admission<'_>) -> Result<(), Refusal> {
     limits::validate(admission)?;
     security::validate(admission)?;
+    resize::validate(admission)?;
     if !is_seen(admission.call.resource) {
         return Ok(());
     }

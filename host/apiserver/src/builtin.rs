@@ -27,8 +27,8 @@ pub use strategy::{
 pub(crate) use strategy::qos_class;
 pub(crate) use validate::{is_extended, is_native};
 pub use validate::{
-    validate_approval, validate_create, validate_ephemeral, validate_status_update,
-    validate_update, warnings,
+    validate_approval, validate_create, validate_ephemeral, validate_resize,
+    validate_status_update, validate_update, warnings,
 };
 
 use crate::kinds::{catalog, types};

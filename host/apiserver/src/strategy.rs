@@ -56,6 +56,9 @@ impl Strategy {
                         &["metadata", "ownerReferences"],
                         &["spec"],
                     ],
+                    ("certificates.k8s.io", "certificatesigningrequests") => {
+                        &[&["spec"], &["status", "conditions"]]
+                    }
                     ("networking.k8s.io", "servicecidrs") => &[&["metadata"], &["spec"]],
                     _ => &[&["spec"]],
                 }
@@ -87,6 +90,7 @@ const CREATED_ON_UPDATE: &[GroupAndPlural] = &[
     ("", "limitranges"),
     ("", "services"),
     ("coordination.k8s.io", "leases"),
+    ("node.k8s.io", "runtimeclasses"),
     ("rbac.authorization.k8s.io", "roles"),
     ("rbac.authorization.k8s.io", "rolebindings"),
     ("rbac.authorization.k8s.io", "clusterroles"),
@@ -96,7 +100,10 @@ const CREATED_ON_UPDATE: &[GroupAndPlural] = &[
 const CONDITIONAL: &[GroupAndPlural] = &[
     ("policy", "poddisruptionbudgets"),
     ("coordination.k8s.io", "leases"),
+    ("node.k8s.io", "runtimeclasses"),
+    ("storage.k8s.io", "csidrivers"),
     ("storage.k8s.io", "csinodes"),
+    ("storage.k8s.io", "csistoragecapacities"),
     ("storage.k8s.io", "volumeattachments"),
     ("apiextensions.k8s.io", "customresourcedefinitions"),
     ("apiregistration.k8s.io", "apiservices"),
@@ -132,8 +139,11 @@ const ANSWERS_DELETED: &[GroupAndPlural] = &[
     ("", "podtemplates"),
     ("", "resourcequotas"),
     ("", "namespaces"),
-    ("storage.k8s.io", "storageclasses"),
+    ("storage.k8s.io", "csidrivers"),
     ("storage.k8s.io", "csinodes"),
+    ("storage.k8s.io", "storageclasses"),
+    ("storage.k8s.io", "volumeattachments"),
+    ("storage.k8s.io", "volumeattributesclasses"),
     ("resource.k8s.io", "deviceclasses"),
     ("resource.k8s.io", "resourceclaims"),
     ("resource.k8s.io", "resourceclaimtemplates"),

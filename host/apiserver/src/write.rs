@@ -304,10 +304,12 @@ impl<'a> Writing<'a> {
                 Set::of_fields([["status"].as_slice()])
             }
             ObjectPart::Main | ObjectPart::Scale | ObjectPart::Finalize => Set::default(),
-            // What is written here is narrowed before anybody asks who owns it.
-            ObjectPart::EphemeralContainers => Set::of_fields([["status"].as_slice()]),
+            // A writer owns here also what is not written.
+            ObjectPart::EphemeralContainers | ObjectPart::Resize => Set::default(),
             ObjectPart::Status => Set::of_fields(self.strategy.status_resets.iter().copied()),
-            ObjectPart::Approval => Set::of_fields([["metadata"].as_slice(), ["spec"].as_slice()]),
+            ObjectPart::Approval => {
+                Set::of_fields([["spec"].as_slice(), ["status", "certificate"].as_slice()])
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ enum LimitedKind {
     Claim,
 }
 
-/// Gives the containers of a new pod what the limits of its namespace say.
+/// Gives the containers of a new pod, or of one that is resized, what the limits of its namespace say.
 pub(super) fn mutate(admission: &Admission<'_>, object: &mut Value) {
     if limited(admission) == Some(LimitedKind::Pod) {
         for limits in ranges(admission) {
@@ -54,13 +54,15 @@ pub(super) fn validate(admission: &Admission<'_>) -> Result<(), Refusal> {
 /// The kind of what is written, if limits count for the request.
 fn limited(admission: &Admission<'_>) -> Option<LimitedKind> {
     let resource = admission.call.resource;
-    let kind = match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "pods") if admission.operation == AdmissionOperation::Create => LimitedKind::Pod,
-        ("", "persistentvolumeclaims") => LimitedKind::Claim,
+    let named = (resource.group.as_str(), resource.plural.as_str());
+    let kind = match (named, admission.subresource(), admission.operation) {
+        (("", "pods"), "", AdmissionOperation::Create)
+        | (("", "pods"), "resize", AdmissionOperation::Update) => LimitedKind::Pod,
+        (("", "persistentvolumeclaims"), "", _) => LimitedKind::Claim,
         _ => return None,
     };
     let is_going = admission.old.is_some_and(meta::is_deleting);
-    (admission.subresource().is_empty() && !is_going).then_some(kind)
+    (!is_going).then_some(kind)
 }
 
 /// The limits of the namespace, in the order of their names.

@@ -7,6 +7,7 @@
 //! - Quotas and limit ranges are not enforced, and no webhook is called.
 
 mod claim;
+mod classes;
 mod disabled;
 mod job;
 mod pod;
@@ -118,15 +119,15 @@ fn admit(fields: &mut Fields, write: BuiltInWrite<'_>) -> Result<(), Refusal> {
         ("", "persistentvolumes") => protect(fields, "kubernetes.io/pv-protection"),
         ("", "persistentvolumeclaims") => {
             protect(fields, "kubernetes.io/pvc-protection");
-            set_default_class(fields, "storageClassName", STORAGE_CLASSES, write);
+            classes::set_default(fields, &classes::STORAGE, write);
         }
         ("storage.k8s.io", "volumeattributesclasses") => {
             protect(fields, "kubernetes.io/vac-protection");
         }
         ("networking.k8s.io", "ingresses") => {
-            set_default_class(fields, "ingressClassName", INGRESS_CLASSES, write);
+            classes::set_default(fields, &classes::INGRESS, write);
         }
-        ("scheduling.k8s.io", "priorityclasses") => priority::check(fields, write)?,
+        ("scheduling.k8s.io", "priorityclasses") => priority::check(fields, None, write)?,
         _ => {}
     }
     Ok(())
@@ -160,45 +161,6 @@ fn taint(fields: &mut Fields) {
         if !taints.iter().any(same) {
             taints.push(taint);
         }
-    }
-}
-
-const STORAGE_CLASSES: (&str, &str, &str) = (
-    "storage.k8s.io",
-    "storageclasses",
-    "storageclass.kubernetes.io/is-default-class",
-);
-const INGRESS_CLASSES: (&str, &str, &str) = (
-    "networking.k8s.io",
-    "ingressclasses",
-    "ingressclass.kubernetes.io/is-default-class",
-);
-
-/// Puts the class that is marked as the default where none is named; the newest of several.
-fn set_default_class(
-    fields: &mut Fields,
-    field: &str,
-    (group, resource, mark): (&str, &str, &str),
-    write: BuiltInWrite<'_>,
-) {
-    let annotation = format!("{}/annotations/kubernetes.io~1ingress.class", "/metadata");
-    let is_set = Value::Object(fields.clone()).pointer(&annotation).is_some();
-    let Some(spec) = object(fields, "spec") else {
-        return;
-    };
-    if is_set || spec.get(field).is_some_and(|found| !found.is_null()) {
-        return;
-    }
-    let classes = write.cluster.list(Named { group, resource });
-    let defaults = classes.iter().filter_map(|class| {
-        let metadata = class.get("metadata")?;
-        let marked = metadata.get("annotations")?.get(mark)? == "true";
-        let created = metadata.get("creationTimestamp").and_then(Value::as_str);
-        marked.then(|| (created.unwrap_or_default(), metadata.get("name")))
-    });
-    let newest = defaults.max_by(|left, right| left.0.cmp(right.0));
-    if let Some((_, Some(name))) = newest {
-        spec.insert(field.to_owned(), name.clone());
     }
 }
 

@@ -197,6 +197,13 @@ pub fn validate_ephemeral(new: &Value, old: &Value) -> Vec<Cause> {
     causes
 }
 
+/// What is wrong with a pod whose containers are resized, beside its metadata.
+pub fn validate_resize(new: &Value, old: &Value) -> Vec<Cause> {
+    let mut causes = Causes::new();
+    pods::validate_resize(&Spot::root(new), &Spot::root(old), &mut causes);
+    causes
+}
+
 /// What is wrong with an object whose status has changed, beside its metadata.
 pub fn validate_status_update(new: &Value, old: &Value, resource: &Resource) -> Vec<Cause> {
     let (object, held) = (

@@ -135,8 +135,7 @@ fn patched(writing: &Writing<'_>, old: &Value, form: PatchType) -> Result<Wanted
     accept::noted(call, writing.options.field_validation, &accepted.warnings).map_err(refused)?;
     accept::place(call, &mut accepted.object)?;
     accept::name(call, &accepted.object)?;
-    let object = writing.part.narrowed(accepted.object, Some(old));
-    Ok(WantedObject::Updated(object))
+    Ok(WantedObject::Updated(accepted.object))
 }
 
 /// 422: what the patch makes is not an object of the kind.

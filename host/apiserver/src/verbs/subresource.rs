@@ -40,7 +40,7 @@ pub(crate) fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
         return Err(not_supported(call));
     }
     match (name, call.verb) {
-        ("status" | "approval" | "ephemeralcontainers", Verb::Get) => {
+        ("status" | "approval" | "ephemeralcontainers" | "resize", Verb::Get) => {
             let look = call.look()?;
             present::one(call.resource, &*call.stored()?, look, StatusCode::OK)
         }
@@ -52,6 +52,8 @@ pub(crate) fn answer(call: &Call<'_>) -> Result<Answer, Refusal> {
             update::part(call, ObjectPart::EphemeralContainers)
         }
         ("ephemeralcontainers", Verb::Patch) => patch::part(call, ObjectPart::EphemeralContainers),
+        ("resize", Verb::Update) => update::part(call, ObjectPart::Resize),
+        ("resize", Verb::Patch) => patch::part(call, ObjectPart::Resize),
         ("scale", _) => scale::answer(call),
         ("finalize", Verb::Update) => update::part(call, ObjectPart::Finalize),
         ("binding", Verb::Create) => pods::bind(call),

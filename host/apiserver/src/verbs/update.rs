@@ -26,7 +26,6 @@ pub fn part(call: &Call<'_>, part: ObjectPart) -> Result<Answer, Refusal> {
     accept::name(call, &object)?;
     accept::single_owners(call, &mut object);
     let writing = Writing::of(call, &options, part);
-    let written =
-        writing.update(|old| Ok(WantedObject::Updated(part.narrowed(object.clone(), old))))?;
+    let written = writing.update(|_| Ok(WantedObject::Updated(object.clone())))?;
     written.answer(call)
 }

@@ -152,6 +152,7 @@ impl KindHandling {
         writing: &Writing<'_>,
     ) -> Prepared {
         let resource = writing.call.resource;
+        *new = writing.part.narrowed(new.take(), old);
         match (self, writing.part) {
             (Self::Custom, ObjectPart::Status) => objects::prepare_status_update(new, old),
             (Self::Custom, _) => objects::prepare_update(new, old, resource),
@@ -213,6 +214,7 @@ impl KindHandling {
                 }
                 causes.extend(match part {
                     ObjectPart::EphemeralContainers => builtin::validate_ephemeral(new, old),
+                    ObjectPart::Resize => builtin::validate_resize(new, old),
                     ObjectPart::Status => builtin::validate_status_update(new, old, resource),
                     ObjectPart::Approval => builtin::validate_approval(new, old),
                     ObjectPart::Main | ObjectPart::Scale | ObjectPart::Finalize => {

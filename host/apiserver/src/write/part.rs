@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::json::{get, list};
 use crate::meta;
 use crate::metadata::STATUS_KEEPS;
 
@@ -20,6 +21,8 @@ pub enum ObjectPart {
     Approval,
     /// The containers that are added to a pod that runs.
     EphemeralContainers,
+    /// The resources of a pod and its containers.
+    Resize,
 }
 
 impl ObjectPart {
@@ -32,24 +35,33 @@ impl ObjectPart {
             Self::Finalize => "finalize",
             Self::Approval => "approval",
             Self::EphemeralContainers => "ephemeralcontainers",
+            Self::Resize => "resize",
         }
     }
 
-    /// What a client means that sent `new` to a part that is only one field of `old`: that field of the new
-    /// object, its metadata as far as the part may change it, and all others of the old one. Other parts stay as
-    /// they are sent.
+    /// What a write to a part that is only a few fields of `old` makes of `new`: these fields of the new object, its
+    /// metadata as far as the part may change it, and all others of the old one. What is written to other parts
+    /// stays as it is.
     #[must_use]
-    pub fn narrowed(self, new: Value, old: Option<&Value>) -> Value {
+    pub fn narrowed(self, new: Value, old: &Value) -> Value {
         let (parent, field, kept) = match self {
             Self::Approval => ("status", "conditions", &[][..]),
             Self::EphemeralContainers => ("spec", "ephemeralContainers", &STATUS_KEEPS[..]),
+            Self::Resize => ("spec", "resources", &STATUS_KEEPS[..]),
             Self::Main | Self::Status | Self::Scale | Self::Finalize => return new,
         };
-        let Some(old) = old else {
-            return new;
-        };
-        let mut object = old.clone();
         let wanted = new.get(parent).and_then(|held| held.get(field)).cloned();
+        let mut object = old.clone();
+        if self == Self::Resize {
+            for list in ["containers", "initContainers"] {
+                match resized(items(&new, list), items(old, list)) {
+                    Some(Value::Array(none)) if none.is_empty() => {}
+                    Some(containers) => meta::set_in(&mut object, "spec", list, Some(containers)),
+                    // Validation refuses that.
+                    None => return new,
+                }
+            }
+        }
         meta::set_in(&mut object, parent, field, wanted);
         let mut metadata = new.get("metadata").cloned().unwrap_or_default();
         if let Value::Object(fields) = &mut metadata {
@@ -63,6 +75,34 @@ impl ObjectPart {
         meta::put(&mut object, "metadata", metadata);
         object
     }
+}
+
+fn items<'a>(pod: &'a Value, name: &str) -> &'a [Value] {
+    list(get(pod, "spec"), name)
+}
+
+/// The old containers with the new resources; as they are sent if one of them has another name. Nothing if some
+/// are missing.
+fn resized(new: &[Value], old: &[Value]) -> Option<Value> {
+    if new.len() != old.len() {
+        return None;
+    }
+    let mut all = old.to_vec();
+    for (container, wanted) in all.iter_mut().zip(new) {
+        if get(&*container, "name") != get(wanted, "name") {
+            return Some(new.to_vec().into());
+        }
+        for field in ["resources", "resizePolicy"] {
+            match (wanted.get(field), container.as_object_mut()) {
+                (Some(value), _) => meta::put(container, field, value.clone()),
+                (None, Some(fields)) => {
+                    fields.remove(field);
+                }
+                (None, None) => {}
+            }
+        }
+    }
+    Some(all.into())
 }
 
 #[cfg(test)]
@@ -99,7 +139,7 @@ mod tests {
             (ObjectPart::Main, new.clone()),
         ];
         for (part, want) in cases {
-            assert_eq!(part.narrowed(new.clone(), Some(&old)), want, "{part:?}");
+            assert_eq!(part.narrowed(new.clone(), &old), want, "{part:?}");
         }
     }
 }

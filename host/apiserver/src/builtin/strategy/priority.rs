@@ -64,16 +64,18 @@ fn default_class(write: BuiltInWrite<'_>) -> Option<Value> {
     defaults.min_by_key(|class| class.get("value").and_then(Value::as_i64))
 }
 
-/// There is one default at most.
-pub(super) fn check(class: &Fields, write: BuiltInWrite<'_>) -> Result<(), Refusal> {
+/// There is one default at most: no other one than the class that is changed.
+pub(super) fn check(
+    class: &Fields,
+    old: Option<&Fields>,
+    write: BuiltInWrite<'_>,
+) -> Result<(), Refusal> {
     if class.get("globalDefault") != Some(&json!(true)) {
         return Ok(());
     }
+    let own = old.and_then(|old| old.get("metadata")?.get("name"));
     match default_class(write) {
-        Some(other)
-            if other.pointer("/metadata/name")
-                != class.get("metadata").and_then(|own| own.get("name")) =>
-        {
+        Some(other) if other.pointer("/metadata/name") != own => {
             let name = other.pointer("/metadata/name").and_then(Value::as_str);
             let why = format!(
                 "PriorityClass {} is already marked as default. Only one default can exist",

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use super::update::count_templates;
 use super::{BuiltInWrite, Fields, copy, object, put, reread, signing};
+use crate::builtin::default::TEMPLATES;
 use crate::json::text;
 use crate::metadata::STATUS_KEEPS;
 use crate::registry::Resource;
@@ -30,6 +32,7 @@ pub fn prepare_update_status(object: &mut Value, old: &Value, write: BuiltInWrit
                 keep_generations(fields, old);
             }
             ("", "persistentvolumes") => note_phase(fields, old, write.now),
+            ("apps", "daemonsets") => keep_templates(fields, old),
             ("certificates.k8s.io", _) => {
                 signing::keep_decisions(fields, old);
                 signing::conditions(fields, old, write);
@@ -78,6 +81,13 @@ fn keep_config(node: &mut Fields, old: &Fields) {
     {
         status.remove("config");
     }
+}
+
+/// The annotation that counts templates is a part of the spec to the server.
+fn keep_templates(set: &mut Fields, old: &Fields) {
+    let held = old.get("metadata").and_then(|held| held.get("annotations"));
+    let count = held.and_then(|held| held.get(TEMPLATES)?.as_str()?.parse().ok());
+    count_templates(set, count.unwrap_or(0));
 }
 
 /// Old kubelets drop the class of a pod.

@@ -203,12 +203,14 @@ fn what_the_cluster_does_not_allow_is_refused_as_by_the_real_server() {
 fn classes_that_are_marked_as_default_are_used() {
     let mut cluster = others();
     let class = |name: &str, mark: &str| json!({ "metadata": { "name": name, "annotations": { mark: "true" } } });
-    cluster
-        .0
-        .push(("storageclasses", class("fast", STORAGE_CLASSES.2)));
-    cluster
-        .0
-        .push(("ingressclasses", class("outside", INGRESS_CLASSES.2)));
+    cluster.0.push((
+        "storageclasses",
+        class("fast", "storageclass.kubernetes.io/is-default-class"),
+    ));
+    cluster.0.push((
+        "ingressclasses",
+        class("outside", "ingressclass.kubernetes.io/is-default-class"),
+    ));
     let default = json!({ "metadata": { "name": "low" }, "value": -5, "globalDefault": true });
     cluster.0.push(("priorityclasses", default));
     let of = |version: &str, kind: &str, spec: Value| json!({ "apiVersion": version, "kind": kind, "metadata": { "name": "a" }, "spec": spec });

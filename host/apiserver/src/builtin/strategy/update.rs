@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{BuiltInWrite, Fields, claim, disabled, object, only_names, pod, put, reread, service};
+use super::{
+    BuiltInWrite, Fields, claim, disabled, object, only_names, pod, priority, put, reread, service,
+};
 use crate::builtin::default::{TEMPLATES, counts_generations};
 use crate::registry::Resource;
 use crate::status::Refusal;
@@ -35,6 +37,9 @@ pub fn prepare_update(
         }
         if write.is("", "persistentvolumeclaims") {
             claim::sources(fields, Some(old));
+        }
+        if write.is("scheduling.k8s.io", "priorityclasses") {
+            priority::check(fields, Some(old), write)?;
         }
         if write.is("certificates.k8s.io", "certificatesigningrequests") {
             copy(fields, old, "spec");

@@ -8,6 +8,7 @@ mod handlers;
 mod mounts;
 mod network;
 mod requirements;
+mod resize;
 mod restart;
 mod scheduling;
 mod security;
@@ -21,6 +22,7 @@ use crate::names;
 use crate::status::Cause;
 
 pub(super) use ephemeral::validate_ephemeral;
+pub(super) use resize::validate_resize;
 pub(super) use status::validate_status;
 pub(super) use update::validate_update;
 

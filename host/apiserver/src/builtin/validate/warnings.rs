@@ -1,6 +1,7 @@
 //! What a client should know of an object that is fine: what is deprecated, or means less than it seems.
 
 mod pods;
+mod storage;
 
 use super::spot::Spot;
 use super::{Resource, Value};
@@ -30,6 +31,8 @@ pub fn warnings(new: &Value, old: Option<&Value>, resource: &Resource) -> Vec<St
             pods::pod(&object, false, &mut all);
         }
         ("", "services") => service(&object, &mut all),
+        ("", "persistentvolumeclaims") => storage::claim(&object, &mut all),
+        ("", "persistentvolumes") => storage::volume(&object, &mut all),
         (
             "admissionregistration.k8s.io",
             "validatingwebhookconfigurations" | "mutatingwebhookconfigurations",
