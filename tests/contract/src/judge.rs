@@ -17,7 +17,7 @@ use crate::server::Server;
 const LONGEST: usize = 4000;
 
 /// What came of one scenario.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Verdict {
     /// `row/name`.
     pub scenario: String,

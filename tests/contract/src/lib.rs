@@ -30,6 +30,10 @@
 //!   `{{repeat 1000 x}}`.
 //! - `masks.yaml` lists what no two servers answer alike ([`mask`]), and `differences.yaml` the differences
 //!   that are accepted ([`listed`]): a listed one that is gone fails the test as an unlisted one does.
+//! - Every verb of every resource that the embedded server's discovery lists must be done with success in some
+//!   scenario, or stand in `unserved.yaml` with its answer and the reason. `verbs.yaml` has a sample of each
+//!   resource, of which a scenario is made ([`verbs`]).
+//! - A scenario with `alone: true` changes what others see, and is played before them.
 //!
 //! - Nothing is cleaned up: both servers are made for one run. The real one has only the controllers that
 //!   the contract is about (garbage collection, namespaces, service accounts); RBAC is on, and the harness
@@ -64,12 +68,14 @@ pub mod mask;
 pub mod mutations;
 pub mod path;
 pub mod play;
+pub mod plugins;
 pub mod scenario;
 pub mod server;
 mod spelling;
 mod step;
 pub mod suite;
 mod template;
+pub mod verbs;
 pub mod view;
 mod watch;
 mod yaml;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use clap::{Args, Parser, Subcommand};
-use futures::{StreamExt, stream};
+use futures::{Stream, StreamExt, stream};
 use serde_json::Value;
 use windlass_contract::definitions;
 use windlass_contract::judge::judge;
@@ -169,12 +169,26 @@ impl Play {
         }
     }
 
+    /// Plays scenarios: first those that are played alone, one after the other.
+    fn turns<'a, F: Future>(
+        &self,
+        scenarios: &'a [Scenario],
+        play: impl Fn(&'a Scenario) -> F,
+    ) -> impl Stream<Item = F::Output> + Unpin {
+        let (alone, others): (Vec<&Scenario>, Vec<&Scenario>) =
+            scenarios.iter().partition(|scenario| scenario.alone);
+        let [alone, others] = [alone, others].map(|part| part.into_iter().map(&play).collect());
+        let (alone, others): (Vec<F>, Vec<F>) = (alone, others);
+        let others = stream::iter(others).buffered(self.at_once.max(1));
+        Box::pin(stream::iter(alone).buffered(1).chain(others))
+    }
+
     async fn show(&self, server: &Server, scenarios: &[Scenario]) -> Result<()> {
         let masks = suite::masks()?;
         let mut out = std::io::stdout();
-        let mut played = stream::iter(scenarios)
-            .map(|scenario| async move { (scenario, play(server, scenario).await) })
-            .buffered(self.at_once.max(1));
+        let mut played = self.turns(scenarios, |scenario| async move {
+            (scenario, play(server, scenario).await)
+        });
         while let Some((scenario, transcript)) = played.next().await {
             writeln!(out, "\n== {}: {}", scenario.title(), scenario.shows)?;
             for (index, entry) in masks.apply(transcript?).iter().enumerate() {
@@ -194,9 +208,9 @@ impl Play {
 
     async fn compare(&self, servers: [&Server; 2], scenarios: &[Scenario]) -> Result<()> {
         let (masks, listed) = (suite::masks()?, suite::listed()?);
-        let mut verdicts = stream::iter(scenarios)
-            .map(|scenario| judge(servers, scenario, &masks, &listed))
-            .buffered(self.at_once.max(1));
+        let mut verdicts = self.turns(scenarios, |scenario| {
+            judge(servers, scenario, &masks, &listed)
+        });
         let mut out = std::io::stdout();
         let mut differing = 0;
         while let Some(verdict) = verdicts.next().await {

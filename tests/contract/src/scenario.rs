@@ -20,6 +20,9 @@ pub struct Scenario {
     pub name: String,
     /// What it shows, in a sentence.
     pub shows: String,
+    /// Whether it changes what other scenarios see, such as a default for the whole cluster. It is played before
+    /// all others.
+    pub alone: bool,
     /// What happens, in order.
     pub steps: Vec<Step>,
 }
@@ -125,6 +128,8 @@ pub enum Compare {
 #[serde(deny_unknown_fields)]
 struct RawScenario {
     shows: String,
+    #[serde(default)]
+    alone: bool,
     steps: Vec<RawStep>,
 }
 
@@ -151,6 +156,7 @@ impl Scenario {
             row: row.to_owned(),
             name: name.to_owned(),
             shows: raw.shows.trim().to_owned(),
+            alone: raw.alone,
             steps,
         })
     }

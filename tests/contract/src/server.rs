@@ -1,7 +1,8 @@
 //! A server that is asked: anything a `kube::Client` can reach.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -11,6 +12,8 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use windlass_controlplane::{ControlPlane, eventually};
+
+use crate::verbs::walk::{self, Deed};
 
 /// How long an answer may take; the real server gives itself a minute.
 const DEADLINE: Duration = Duration::from_secs(70);
@@ -29,6 +32,8 @@ pub struct Server {
     client: Client,
     /// Held, since it ends when it is let go.
     control_plane: Option<Arc<ControlPlane>>,
+    /// What was done on it with success.
+    done: Arc<Mutex<BTreeSet<Deed>>>,
 }
 
 #[derive(Clone)]
@@ -110,6 +115,7 @@ impl Server {
             name: name.to_owned(),
             client: Client(client),
             control_plane: None,
+            done: Arc::default(),
         };
         server.share().await.with_context(|| format!("on {name}"))?;
         Ok(server)
@@ -120,11 +126,22 @@ impl Server {
     /// # Errors
     /// There is none in time.
     pub(crate) async fn send(&self, request: http::Request<Vec<u8>>) -> Result<Answer> {
+        let deed = walk::done(request.method(), request.uri());
         let answer = self.client.0.send(request.map(Body::from));
         let answer = timeout(DEADLINE, answer)
             .await
-            .context("no answer in time")?;
-        Ok(answer?)
+            .context("no answer in time")??;
+        if answer.status().is_success() {
+            let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.extend(deed);
+        }
+        Ok(answer)
+    }
+
+    /// Each verb of a resource that was answered with success so far.
+    pub fn done(&self) -> BTreeSet<Deed> {
+        let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.clone()
     }
 
     /// Makes a namespace; the caller chooses the name.

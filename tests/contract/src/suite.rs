@@ -1,6 +1,6 @@
 //! The whole suite: its rows, and what each must have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -12,12 +12,13 @@ use crate::listed::{self, Listed};
 use crate::mask::Masks;
 use crate::scenario::{Scenario, read_all};
 use crate::server::Server;
+use crate::verbs::{self, unserved, walk};
 
 /// How many scenarios are under way at once.
 const AT_ONCE: usize = 24;
 
 /// The rows, one folder each, and the least number of scenarios in each.
-pub const ROWS: [(&str, usize); 17] = [
+pub const ROWS: [(&str, usize); 18] = [
     ("access", 5),
     ("admission", 5),
     ("builtin", 5),
@@ -33,6 +34,7 @@ pub const ROWS: [(&str, usize); 17] = [
     ("ssa", 40),
     ("store", 5),
     ("subresources", 5),
+    (verbs::ROW, 60),
     ("watch", 40),
     ("write", 5),
 ];
@@ -46,7 +48,11 @@ pub struct Suite {
     scenarios: Vec<Scenario>,
     masks: Masks,
     listed: Vec<Listed>,
+    /// What discovery lists before any scenario changes it.
+    discovered: BTreeSet<walk::Deed>,
     turns: Semaphore,
+    /// The verdicts of the scenarios that are played before all others.
+    alone: OnceCell<Vec<Verdict>>,
     rows: BTreeMap<&'static str, OnceCell<Vec<Verdict>>>,
 }
 
@@ -60,7 +66,9 @@ pub fn folder() -> PathBuf {
 /// # Errors
 /// A file is not a scenario.
 pub fn scenarios() -> Result<Vec<Scenario>> {
-    read_all(&folder().join("scenarios"))
+    let mut scenarios = read_all(&folder().join("scenarios"))?;
+    scenarios.extend(verbs::scenarios()?);
+    Ok(scenarios)
 }
 
 /// What is masked.
@@ -84,12 +92,15 @@ impl Suite {
     ///
     /// # Errors
     /// A file is not as it should be.
-    pub fn new(servers: [Server; 2], listed: Vec<Listed>) -> Result<Self> {
+    pub async fn new(servers: [Server; 2], listed: Vec<Listed>) -> Result<Self> {
+        let discovered = walk::listed(&servers[1]).await?;
         Ok(Self {
             servers,
             scenarios: scenarios()?,
             masks: masks()?,
             listed,
+            discovered,
+            alone: OnceCell::new(),
             turns: Semaphore::new(AT_ONCE),
             rows: ROWS
                 .iter()
@@ -110,16 +121,50 @@ impl Suite {
     }
 
     async fn play(&self, row: &str) -> Result<Vec<Verdict>> {
-        let [first, second] = &self.servers;
-        let scenarios = self.scenarios.iter().filter(|scenario| scenario.row == row);
-        stream::iter(scenarios)
+        let alone = self.alone.get_or_try_init(|| self.play_alone()).await?;
+        let scenarios = self.scenarios.iter();
+        let scenarios = scenarios.filter(|scenario| scenario.row == row && !scenario.alone);
+        let mut verdicts: Vec<Verdict> = stream::iter(scenarios)
             .map(|scenario| async {
                 let _turn = self.turns.acquire().await?;
-                judge([first, second], scenario, &self.masks, &self.listed).await
+                self.judged(scenario).await
             })
             .buffered(AT_ONCE)
             .try_collect()
-            .await
+            .await?;
+        let of_row = |verdict: &&Verdict| verdict.scenario.split('/').next() == Some(row);
+        verdicts.extend(alone.iter().filter(of_row).cloned());
+        Ok(verdicts)
+    }
+
+    async fn play_alone(&self) -> Result<Vec<Verdict>> {
+        let mut verdicts = Vec::new();
+        for scenario in self.scenarios.iter().filter(|scenario| scenario.alone) {
+            verdicts.push(self.judged(scenario).await?);
+        }
+        Ok(verdicts)
+    }
+
+    async fn judged(&self, scenario: &Scenario) -> Result<Verdict> {
+        let [first, second] = &self.servers;
+        judge([first, second], scenario, &self.masks, &self.listed).await
+    }
+
+    /// What is wrong with the verbs that the second server lists: no scenario does them with success, and the
+    /// list of what is not served does not say why.
+    ///
+    /// # Errors
+    /// A server is gone.
+    pub async fn unplayed(&self) -> Result<Vec<String>> {
+        for (row, _) in ROWS {
+            self.row(row).await?;
+        }
+        let [_, second] = &self.servers;
+        let done = second.done();
+        let unserved = unserved::all()?;
+        let mut faults = walk::faults(&self.discovered, &done, &unserved::deeds(&unserved));
+        faults.extend(unserved::faults(second, &unserved).await?);
+        Ok(faults)
     }
 
     /// The masks that no scenario needs, by their reasons.

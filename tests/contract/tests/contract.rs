@@ -27,11 +27,11 @@ async fn start() -> Result<Suite> {
         None => Server::embedded("embedded").await?,
         Some(Some("real")) => {
             let again = first.again("again");
-            return Suite::new([first, again], Vec::new());
+            return Suite::new([first, again], Vec::new()).await;
         }
         Some(_) => Server::at("second", &PathBuf::from(second.unwrap_or_default())).await?,
     };
-    Suite::new([first, second], suite::listed()?)
+    Suite::new([first, second], suite::listed()?).await
 }
 
 /// Plays a row, and fails with everything that differs.
@@ -79,7 +79,7 @@ macro_rules! rows {
 
 rows! {
     access admission builtin crd discovery events gc list namespaces openapi patch routing ssa store
-    subresources watch write
+    subresources verbs watch write
 }
 
 #[test]
@@ -88,6 +88,18 @@ fn every_mask_is_needed() {
     let suite = suite.as_ref().expect("both servers start");
     let unused = runtime.block_on(suite.unused_masks());
     assert_eq!(unused.expect("the servers answer"), [""; 0]);
+}
+
+/// Only of the embedded server: another one has other discovery.
+#[test]
+fn every_verb_that_discovery_lists_does_something() {
+    if std::env::var_os("WINDLASS_CONTRACT_SECOND").is_some() {
+        return;
+    }
+    let (runtime, suite) = &*CONTRACT;
+    let suite = suite.as_ref().expect("both servers start");
+    let faults = runtime.block_on(suite.unplayed());
+    assert_eq!(faults.expect("the servers answer"), [""; 0]);
 }
 
 /// That each of them still differs is for the test of its row to see.
