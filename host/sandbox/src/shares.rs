@@ -111,7 +111,7 @@ impl Shares {
         })
     }
 
-    /// From now on so much over time; none: without any limit over time.
+    /// Sets the limit over time; none: without any limit over time.
     pub(super) fn limit(&self, maxima: Option<Maxima>) {
         let requests = maxima.map_or(RequestLimit::None, |maxima| maxima.requests());
         self.requests.limit(requests);

@@ -190,14 +190,14 @@ pub(super) fn validate_service_addresses(service: &Value, old: Option<&Value>) -
     causes
 }
 
-/// What is wrong with a pod whose ephemeral containers alone have changed, beside its metadata.
+/// The problems of a pod whose ephemeral containers alone have changed, beside its metadata.
 pub fn validate_ephemeral(new: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = Causes::new();
     pods::validate_ephemeral(&Spot::root(new), &Spot::root(old), &mut causes);
     causes
 }
 
-/// What is wrong with a pod whose containers are resized, beside its metadata.
+/// The problems of a pod whose containers are resized, beside its metadata.
 pub fn validate_resize(new: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = Causes::new();
     pods::validate_resize(&Spot::root(new), &Spot::root(old), &mut causes);

@@ -33,7 +33,7 @@ struct RequestAccount {
 }
 
 impl<W> RequestQueue<W> {
-    /// So much for all together.
+    /// The limit of all plugins together.
     pub(super) fn new(limit: RequestLimit) -> Self {
         Self {
             limit,
@@ -44,7 +44,7 @@ impl<W> RequestQueue<W> {
         }
     }
 
-    /// From now on so much.
+    /// Sets the limit.
     pub(super) fn limit(&mut self, limit: RequestLimit) {
         (self.limit, self.bucket) = (limit, None);
     }
@@ -211,7 +211,7 @@ impl RequestAccount {
         }
     }
 
-    /// How long until the plugin has so many tokens.
+    /// The time until the plugin has this number of tokens.
     fn wait(&self, tokens: f64) -> Duration {
         let wait = |(rate, bucket): (Rate, TokenBucket)| bucket.wait(rate, tokens);
         self.bucket.map_or(Duration::ZERO, wait)

@@ -62,7 +62,7 @@ impl Quota {
         }
     }
 
-    /// From now on so much; none: without any limit.
+    /// Sets the limit; none: without any limit.
     pub fn limit(&mut self, maximum: Option<Rate>) {
         (self.maximum, self.bucket) = (maximum, None);
     }

@@ -63,7 +63,7 @@ impl RateLimiter {
         }
     }
 
-    /// From now on so much.
+    /// Sets the limit.
     pub fn limit(&self, limit: RequestLimit) {
         self.state.lock().queue.limit(limit);
     }

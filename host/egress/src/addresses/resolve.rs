@@ -27,7 +27,7 @@ use files::{Files, Stamps};
 /// The future of [`Resolve::resolve`].
 pub type Resolving<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
-/// How long one name server is waited for, before it is asked again or the next one is. Files may say less.
+/// The longest wait for a name server, before a resolver asks again or asks the next one. Files may say less.
 const ONE_ANSWER: Duration = Duration::from_secs(2);
 /// The least time that a name server gets.
 const LEAST_FOR_ANSWER: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ struct Shared {
     current: Mutex<Option<Current>>,
 }
 
-/// What was made of the files.
+/// The resolver that the files describe.
 #[derive(Clone)]
 struct Current {
     stamps: Stamps,
@@ -85,7 +85,7 @@ impl Resolve for SystemResolver {
 }
 
 impl Shared {
-    /// What the files say now.
+    /// The resolver that the files describe now.
     fn current(&self) -> io::Result<Current> {
         let stamps = self.files.stamps();
         let mut current = self.current.lock();

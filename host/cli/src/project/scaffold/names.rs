@@ -32,7 +32,7 @@ pub fn plugin_name(name: &str) -> Result<String, String> {
     Err("not a plugin's name: write at most 63 of a-z, 0-9 and `-`, with a letter first and a letter or digit last, such as greeter".to_owned())
 }
 
-/// What a kind is called: CamelCase, as Kubernetes has it. A kind of Kubernetes itself has its API version before it.
+/// Checks the name of a kind: CamelCase, as Kubernetes has it. A kind of Kubernetes itself has its API version before it.
 ///
 /// # Errors
 /// What is wrong with it.

@@ -170,7 +170,7 @@ fn for_cluster_scoped() -> [Edit; 9] {
     ]
 }
 
-/// What a controller says of its watch: a plural of its own, and the label that objects of a kind of Kubernetes have.
+/// The edits for the watch of a controller: a plural of its own, and the label that objects of a kind of Kubernetes have.
 fn for_watch(has_own_plural: bool, is_labelled: bool) -> Vec<Edit> {
     let (mut about, mut rust, mut js) = (Vec::new(), String::new(), String::new());
     if has_own_plural {

@@ -32,7 +32,7 @@ impl Default for Files {
     }
 }
 
-/// What tells that a file has changed. None if there is no file.
+/// The time and size of a file, which tell that the file has changed. None if there is no file.
 type Stamp = Option<(SystemTime, u64)>;
 /// One for each file.
 pub(super) type Stamps = [Stamp; 2];
